@@ -1,0 +1,97 @@
+/**
+ * The messages between the supervisor and a worker, and what a report holds. Both sides import this file
+ * and nothing else of each other. Sent with `serialization: 'advanced'`, so bytes travel as Uint8Array.
+ */
+import type { LogLine, Problem } from '@sluice/proto'
+
+export type SupervisorMessage =
+  | Configure
+  /** Comes with a listening TCP handle; the worker starts to accept from it. Replaces none. */
+  | { readonly kind: 'listen'; readonly entryPoint: string }
+  /** The worker closes its copy of the entry point's handle and drains the connections that it took. */
+  | { readonly kind: 'unlisten'; readonly entryPoint: string }
+  /** Stop accepting, finish exchanges, exit 0 when none is left or `graceMs` have passed. */
+  | { readonly kind: 'drain'; readonly graceMs: number }
+
+/** A whole version: encoded sluice.v1 Resource messages, as they came from the control plane. */
+export interface Configure {
+  readonly kind: 'configure'
+  readonly version: bigint
+  readonly hash: string
+  readonly resources: readonly Uint8Array[]
+}
+
+export type WorkerMessage =
+  /** Sent once, when the worker can take messages. */
+  | { readonly kind: 'started' }
+  | { readonly kind: 'applied'; readonly version: bigint }
+  | { readonly kind: 'rejected'; readonly version: bigint; readonly problems: readonly Problem[] }
+  | { readonly kind: 'listening'; readonly entryPoint: string }
+  | WorkerReport
+  /** The last message of a worker that drained; its final report came before it. */
+  | { readonly kind: 'drained' }
+
+/** What happened since the report before. Sent at each whole second of the wall clock, and at the end. */
+export interface WorkerReport {
+  readonly kind: 'report'
+  /** Rows of the routers and services that had traffic; one row per minute, router and service. */
+  readonly traffic: readonly TrafficDelta[]
+  readonly logs: LogSample
+  readonly gauges: WorkerGauges
+}
+
+export interface TrafficDelta {
+  /** Milliseconds since the epoch, a whole minute. */
+  readonly minuteMs: number
+  readonly router: string
+  readonly service: string
+  /** By STATUS_CLASSES. */
+  readonly requests: Float64Array
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Pairs of bucket index and count, ascending; buckets as in sluice.v1 Histogram. */
+  readonly latency: Uint32Array
+  readonly latencySumUs: number
+}
+
+export const STATUS_CLASSES = [
+  'informational',
+  'success',
+  'redirection',
+  'clientError',
+  'serverError',
+  'none',
+] as const
+
+/**
+ * A uniform sample of one second's exchanges, in two classes. Each list is a reservoir of at most the
+ * node's cap; `seen` counts all exchanges of the class, so the supervisor can merge the samples of all
+ * workers without bias and only then set the weights.
+ */
+export interface LogSample {
+  /** Milliseconds since the epoch, the whole second that ended. */
+  readonly secondMs: number
+  readonly ordinary: ClassSample
+  /** Failures (5xx, upstream failures and time-outs, client left) and slow exchanges. */
+  readonly notable: ClassSample
+}
+
+export interface ClassSample {
+  readonly seen: number
+  /** Weight 0 until the supervisor sets it. */
+  readonly lines: readonly LogLine[]
+}
+
+/** Totals since the worker started, and what is open now. accepted = closed + open, at any time. */
+export interface WorkerGauges {
+  readonly connectionsAccepted: number
+  readonly connectionsClosed: number
+  readonly connectionsOpen: number
+  readonly exchangesStarted: number
+  readonly exchangesEnded: number
+  readonly exchangesOpen: number
+  readonly upstreamConnectionsOpen: number
+  readonly upstreamConnectionsIdle: number
+  /** connections refused since a limit was reached */
+  readonly connectionsShed: number
+}

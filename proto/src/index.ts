@@ -1,0 +1,5 @@
+/** The contract between the planes: the only import path of the generated code. */
+export * from './generated/sluice/v1/configuration.ts'
+export * from './generated/sluice/v1/enrolment.ts'
+export * from './generated/sluice/v1/fleet.ts'
+export * from './generated/sluice/v1/telemetry.ts'
