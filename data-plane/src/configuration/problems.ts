@@ -1,5 +1,5 @@
 /** How compile says that an object cannot be used: object, field and reason, as the wire has them. */
-import { type Problem, type ResourceKind } from '@sluice/proto'
+import type { Problem, ResourceKind } from '@sluice/proto'
 
 export function problem(kind: ResourceKind, name: string, field: string, reason: string): Problem {
   return { object: { kind, name }, field, reason }

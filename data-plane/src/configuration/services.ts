@@ -1,0 +1,59 @@
+/** A service's servers and bounds in the form that workers dial with. */
+import { isIP } from 'node:net'
+import { type Problem, ResourceKind, type Service } from '@sluice/proto'
+import { problem } from './problems.ts'
+
+export interface CompiledService {
+  readonly servers: readonly CompiledServer[]
+  readonly isHostPassed: boolean
+  readonly connectMs: number
+  readonly firstByteMs: number
+  readonly idleMs: number
+  readonly idleConnectionsMax: number
+}
+
+export interface CompiledServer {
+  /** A name or an address, without brackets. */
+  readonly host: string
+  readonly port: number
+  /** As it stands in a Host field: without the port where that is 80. */
+  readonly authority: string
+  readonly weight: number
+}
+
+export function compileService(service: Service, problems: Problem[]): CompiledService {
+  const report = (field: string, reason: string) =>
+    problems.push(problem(ResourceKind.SERVICE, service.name, field, reason))
+  const servers: CompiledServer[] = []
+  for (const [index, server] of service.servers.entries()) {
+    const url = URL.parse(server.url)
+    if (url === null || url.protocol !== 'http:' || url.hostname === '') {
+      report(`servers[${index}].url`, `"${server.url}" is not http://HOST:PORT`)
+      continue
+    }
+    const bare = url.hostname.replace(/^\[(.*)\]$/, '$1')
+    servers.push({
+      host: isIP(bare) === 0 ? url.hostname : bare,
+      port: url.port === '' ? 80 : Number(url.port),
+      authority: url.host,
+      weight: server.weight,
+    })
+  }
+  const timeouts = service.timeouts
+  if (
+    timeouts === undefined ||
+    timeouts.connectMs < 1 ||
+    timeouts.firstByteMs < 1 ||
+    timeouts.idleMs < 1
+  ) {
+    report('timeouts', 'all must be given and above 0')
+  }
+  return {
+    servers,
+    isHostPassed: service.passHost,
+    connectMs: timeouts?.connectMs ?? 1,
+    firstByteMs: timeouts?.firstByteMs ?? 1,
+    idleMs: timeouts?.idleMs ?? 1,
+    idleConnectionsMax: service.idleConnectionsMax,
+  }
+}

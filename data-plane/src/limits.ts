@@ -1,0 +1,66 @@
+/**
+ * Every bound of a worker: its unit, what happens when it is reached, and how it relates to the others.
+ * Reaching one gives a fixed answer and moves a counter; nothing queues without a bound.
+ */
+import assert from 'node:assert/strict'
+
+export const limits = Object.freeze({
+  /** Longer: 414. */
+  requestLineBytesMax: 8_192,
+  /** Start line and fields. Longer: 431 to a client, 502 for a server's answer. */
+  headBytesMax: 32_768,
+  /** More: 431, or 502 for a server's answer. */
+  fieldsMax: 100,
+  /** Longer: 400. */
+  methodBytesMax: 32,
+  /** The whole chunk-size line, extensions included. Longer: 400, or the answer is cut off. */
+  chunkLineBytesMax: 256,
+  /** Hexadecimal digits of a chunk size, leading zeros included. More: 400, or the answer is cut off. */
+  chunkSizeDigitsMax: 16,
+  /** Fields after the last chunk; they are checked and dropped. Longer: 400, or the answer is cut off. */
+  trailerBytesMax: 8_192,
+
+  /** One read from a socket; also what is held of pipelined requests before reading stops. */
+  readBytesMax: 65_536,
+  /** Room of the output buffer beyond one read: a head, chunk framing, an own answer. */
+  outputSpareBytes: 36_864,
+  /** Bytes waiting in a TLS socket before its source is paused. */
+  tlsPendingBytesMax: 131_072,
+
+  /** From a connection's first byte, or the request's before it: 408. Without any byte: closed silently. */
+  headTimeoutMs: 10_000,
+  /** From the accept to a finished TLS handshake; then the connection is closed. */
+  handshakeTimeoutMs: 10_000,
+  /** No request on a kept connection: closed. */
+  clientIdleTimeoutMs: 75_000,
+  /** No progress of a body in either direction on the client's side: closed. */
+  bodyIdleTimeoutMs: 60_000,
+  /** A request body of at most this length is read and dropped when the node answers itself. */
+  drainedBodyBytesMax: 65_536,
+  /** After an answer that ends the connection: how long, and how much, a client's bytes are read away. */
+  lingerTimeoutMs: 2_000,
+  lingerBytesMax: 1_048_576,
+
+  /** A kept server connection without use is closed; shorter when the server's Keep-Alive field says so. */
+  upstreamIdleTimeoutMs: 55_000,
+  /** How long before a server's own announced time-out a kept connection is no longer used. */
+  upstreamIdleMarginMs: 1_000,
+  /** Servers tried for one exchange, when the connect itself fails. Then: 502 or 504. */
+  attemptsMax: 3,
+
+  /** Connections of one worker from clients. More are closed at once and counted as shed. */
+  clientConnectionsMax: 32_768,
+  /** How often deadlines are looked at: the precision of all time-outs above. */
+  deadlineTickMs: 250,
+  /** Exchanges that took longer count as notable in the log sample. */
+  slowExchangeMs: 1_000,
+})
+
+assert(limits.requestLineBytesMax < limits.headBytesMax, 'a request line is part of a head')
+assert(limits.headTimeoutMs < limits.clientIdleTimeoutMs, 'a head is due before a quiet connection')
+assert(limits.headBytesMax < limits.outputSpareBytes, 'a head fits beside one read in one write')
+assert(limits.chunkSizeDigitsMax < limits.chunkLineBytesMax, 'a chunk size is part of its line')
+assert(
+  limits.upstreamIdleTimeoutMs < 60_000,
+  'kept server connections end before the usual 60 s of servers do',
+)

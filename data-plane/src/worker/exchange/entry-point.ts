@@ -1,0 +1,23 @@
+/** An entry point as its connections use it; a new version changes what is in it, never the object. */
+import type { BlockList } from 'node:net'
+import type { RouteTable } from '../../configuration/route-table.ts'
+import type { Route } from '../engine.ts'
+import type { ClientConnection } from './client-connection.ts'
+
+export interface EntryPoint {
+  readonly name: string
+  readonly scheme: 'http' | 'https'
+  readonly connections: Set<ClientConnection>
+  /** The certificate for clients that name no known server; '' for none. */
+  defaultCertificate: string
+  /** Swapped as one when a version is applied; an exchange keeps what it began with. */
+  routing: Routing
+}
+
+export interface Routing {
+  readonly table: RouteTable
+  /** By the router numbers of the table. */
+  readonly routes: readonly Route[]
+  /** undefined: no peer is trusted. */
+  readonly trustedPeers: BlockList | undefined
+}

@@ -1,0 +1,221 @@
+/**
+ * A request's head as the engine understands it: where it is to go and the head that is sent there. Reads the
+ * parser right after a parse and keeps nothing of it. Hot.
+ */
+import { isIP } from 'node:net'
+import { Field } from '../http1/field-names.ts'
+import { BodyLength } from '../http1/framing.ts'
+import type { HeadParser } from '../http1/head-parser.ts'
+import {
+  ENDING_IN_REQUESTS,
+  ENDING_IN_TRUSTED_REQUESTS,
+  fieldValue,
+  keptFields,
+} from '../http1/kept-fields.ts'
+import {
+  areEscapesWhole,
+  canonicalHost,
+  hostNameEnd,
+  isPlainPath,
+  normalisePath,
+} from '../http1/request-target.ts'
+
+/** What the engine knows of the peer that sent a request. */
+export interface Peer {
+  /** IPv4 or IPv6 address; '' when unknown. */
+  readonly address: string
+  readonly isTrusted: boolean
+  readonly scheme: 'http' | 'https'
+}
+
+const SLASH = 0x2f
+const QUESTION_MARK = 0x3f
+/** Without a body, these still say so (RFC 9110 section 8.6). */
+const METHODS_WITH_CONTENT = new Set(['POST', 'PUT', 'PATCH'])
+/** RFC 9110 section 9.2.2. */
+const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
+
+export class Request {
+  method = ''
+  /** As the client sent it, port included; '' for an HTTP/1.0 request without one. */
+  host = ''
+  /** As routers have it. */
+  canonicalHost = ''
+  /** Normalised, without the query. */
+  path = ''
+  userAgent = ''
+  minorVersion = 1
+  isHead = false
+  isIdempotent = false
+  expectsContinue = false
+  wantsKeepAlive = false
+  /** The address that client ranges are matched against and that X-Forwarded-For ends in. */
+  clientAddress = ''
+  /** Method and target, up to the version. */
+  #requestLine = ''
+  /** From after the Host line to the end of the head. */
+  #rest = ''
+
+  /** Forgets the request before, so that nothing of it is taken for a part of one that cannot be read. */
+  clear(): void {
+    this.method = ''
+    this.host = ''
+    this.canonicalHost = ''
+    this.path = ''
+    this.userAgent = ''
+    this.minorVersion = 1
+    this.isHead = false
+    this.isIdempotent = false
+    this.expectsContinue = false
+    this.wantsKeepAlive = false
+    this.clientAddress = ''
+    this.#requestLine = ''
+    this.#rest = ''
+  }
+
+  /** 0, or the status to refuse the request with. `bytes[from..to)` is the parsed head. */
+  read(head: HeadParser, bytes: Buffer, from: number, to: number, peer: Peer): number {
+    this.clear()
+    const text = bytes.toString('latin1', from, to)
+    this.method = text.slice(head.methodStart - from, head.methodEnd - from)
+    this.isHead = this.method === 'HEAD'
+    this.isIdempotent = IDEMPOTENT_METHODS.has(this.method)
+    this.minorVersion = head.minorVersion
+    this.wantsKeepAlive =
+      head.minorVersion === 1 ? !head.hasClose : head.hasKeepAlive && !head.hasClose
+    this.expectsContinue = head.hasExpect && head.minorVersion === 1
+    this.userAgent = fieldValue(head, text, from, head.userAgentIndex)
+    const status =
+      this.#readHost(head, bytes, text, from) || this.#readTarget(head, bytes, text, from)
+    if (status !== 0) return status
+    this.clientAddress = peer.address
+    this.#rest = this.#writeRest(head, text, from, peer)
+    return 0
+  }
+
+  /** The head to send. `authority`: what to name as Host instead of what the client named. */
+  headFor(authority: string | undefined): string {
+    return `${this.#requestLine} HTTP/1.1\r\nHost: ${authority ?? this.host}\r\n${this.#rest}`
+  }
+
+  #readHost(head: HeadParser, bytes: Buffer, text: string, base: number): number {
+    if (head.hostIndex < 0) return head.minorVersion === 1 ? 400 : 0
+    return this.#takeHost(
+      bytes,
+      text,
+      base,
+      head.valueStarts[head.hostIndex] ?? 0,
+      head.valueEnds[head.hostIndex] ?? 0,
+    )
+  }
+
+  #takeHost(bytes: Buffer, text: string, base: number, from: number, to: number): number {
+    const nameEnd = hostNameEnd(bytes, from, to)
+    if (nameEnd < 0) return 400
+    this.host = text.slice(from - base, to - base)
+    this.canonicalHost = canonicalHost(text.slice(from - base, nameEnd - base))
+    return 0
+  }
+
+  /** RFC 9112 section 3.2. */
+  #readTarget(head: HeadParser, bytes: Buffer, text: string, base: number): number {
+    const from = head.targetStart
+    const to = head.targetEnd
+    if (this.method === 'CONNECT') return 501
+    if (bytes[from] === SLASH) return this.#takePath(bytes, text, base, from, to)
+    if (to - from === 1 && bytes[from] === 0x2a && this.method === 'OPTIONS') {
+      this.path = '/'
+      this.#requestLine = 'OPTIONS *'
+      return 0
+    }
+    return this.#takeAbsoluteTarget(head, bytes, text, base)
+  }
+
+  /** The authority of an absolute target overrides the Host field (RFC 9112 section 3.2.2). */
+  #takeAbsoluteTarget(head: HeadParser, bytes: Buffer, text: string, base: number): number {
+    const target = text.slice(head.targetStart - base, head.targetEnd - base)
+    const schemeLength = httpSchemeLength(target.slice(0, 8).toLowerCase())
+    if (schemeLength === 0) return 400
+    const authorityStart = head.targetStart + schemeLength
+    let authorityEnd = authorityStart
+    while (authorityEnd < head.targetEnd) {
+      if (bytes[authorityEnd] === SLASH || bytes[authorityEnd] === QUESTION_MARK) break
+      authorityEnd += 1
+    }
+    const status = this.#takeHost(bytes, text, base, authorityStart, authorityEnd)
+    if (status !== 0) return status
+    if (authorityEnd < head.targetEnd && bytes[authorityEnd] === SLASH) {
+      return this.#takePath(bytes, text, base, authorityEnd, head.targetEnd)
+    }
+    if (!areEscapesWhole(bytes, authorityEnd, head.targetEnd)) return 400
+    this.path = '/'
+    this.#requestLine = `${this.method} /${text.slice(authorityEnd - base, head.targetEnd - base)}`
+    return 0
+  }
+
+  #takePath(bytes: Buffer, text: string, base: number, from: number, to: number): number {
+    let pathEnd = from
+    while (pathEnd < to && bytes[pathEnd] !== QUESTION_MARK) pathEnd += 1
+    if (!areEscapesWhole(bytes, pathEnd, to)) return 400
+    const path = text.slice(from - base, pathEnd - base)
+    if (isPlainPath(bytes, from, pathEnd)) {
+      this.path = path
+      this.#requestLine = `${this.method} ${text.slice(from - base, to - base)}`
+      return 0
+    }
+    const normal = normalisePath(path)
+    if (normal === undefined) return 400
+    this.path = normal.matched
+    this.#requestLine = `${this.method} ${normal.forwarded}${text.slice(pathEnd - base, to - base)}`
+    return 0
+  }
+
+  #writeRest(head: HeadParser, text: string, base: number, peer: Peer): string {
+    const forwarded = peer.isTrusted
+      ? this.#extendForwarded(head, text, base, peer)
+      : `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\nX-Forwarded-Host: ${this.host}\r\n`
+    const ending = peer.isTrusted ? ENDING_IN_TRUSTED_REQUESTS : ENDING_IN_REQUESTS
+    return `${keptFields(head, text, base, ending)}${this.#lengthLine(head)}${forwarded}\r\n`
+  }
+
+  #lengthLine(head: HeadParser): string {
+    switch (head.bodyLength) {
+      case BodyLength.CHUNKED:
+        return 'Transfer-Encoding: chunked\r\n'
+      case BodyLength.LENGTH:
+        return `Content-Length: ${head.contentLength}\r\n`
+      default:
+        return METHODS_WITH_CONTENT.has(this.method) ? 'Content-Length: 0\r\n' : ''
+    }
+  }
+
+  /** A trusted peer's list is kept, all of its lines joined, and the peer appended. */
+  #extendForwarded(head: HeadParser, text: string, base: number, peer: Peer): string {
+    const addresses: string[] = []
+    let hasProto = false
+    let hasHost = false
+    for (let index = 0; index < head.fieldCount; index += 1) {
+      const id = head.fieldIds[index]
+      if (id === Field.X_FORWARDED_FOR) addresses.push(fieldValue(head, text, base, index))
+      hasProto ||= id === Field.X_FORWARDED_PROTO
+      hasHost ||= id === Field.X_FORWARDED_HOST
+    }
+    this.clientAddress = lastAddress(addresses.join(',')) || peer.address
+    const list = [...addresses.filter((value) => value !== ''), peer.address].join(', ')
+    const proto = hasProto ? '' : `X-Forwarded-Proto: ${peer.scheme}\r\n`
+    const host = hasHost ? '' : `X-Forwarded-Host: ${this.host}\r\n`
+    return `X-Forwarded-For: ${list}\r\n${proto}${host}`
+  }
+}
+
+/** Of "http://" or "https://" at the start; 0 for any other. */
+function httpSchemeLength(start: string): number {
+  if (start.startsWith('http://')) return 7
+  return start === 'https://' ? 8 : 0
+}
+
+/** The right-most element of a list of addresses, if it is one; '' otherwise. */
+function lastAddress(list: string): string {
+  const last = list.slice(list.lastIndexOf(',') + 1).trim()
+  return isIP(last) === 0 ? '' : last
+}

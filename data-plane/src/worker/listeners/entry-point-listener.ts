@@ -1,0 +1,117 @@
+/**
+ * Accepts the connections of one entry point from a listening handle that belongs to the supervisor: closing
+ * it here leaves the kernel's queue alone.
+ */
+import { Socket } from 'node:net'
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type TLSSocket,
+  type Server as TlsServer,
+} from 'node:tls'
+import type { CertificateTable } from '../../configuration/certificate-table.ts'
+import { limits } from '../../limits.ts'
+import type { Engine } from '../engine.ts'
+import { ClientConnection } from '../exchange/client-connection.ts'
+import type { EntryPoint } from '../exchange/entry-point.ts'
+import { SocketTransport } from '../transport/socket-transport.ts'
+import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
+import { TcpTransport } from '../transport/tcp-transport.ts'
+import type { TlsContexts } from './tls-contexts.ts'
+
+const BACKLOG = 511
+
+export class EntryPointListener {
+  readonly entryPoint: EntryPoint
+  readonly #engine: Engine
+  readonly #handle: StreamHandle
+  readonly #tlsServer: TlsServer | undefined
+  #isClosed = false
+
+  constructor(engine: Engine, entryPoint: EntryPoint, handle: StreamHandle, contexts: TlsContexts) {
+    this.#engine = engine
+    this.entryPoint = entryPoint
+    this.#handle = handle
+    this.#tlsServer = entryPoint.scheme === 'https' ? this.#makeTlsServer(contexts) : undefined
+  }
+
+  /** Starts to accept. Throws when the handle cannot listen. */
+  open(): void {
+    this.#handle.onconnection = (error, client) => {
+      if (error === 0 && client !== undefined) this.#accept(client)
+    }
+    const error = this.#handle.listen(BACKLOG)
+    if (error !== 0) throw new Error(`${this.entryPoint.name}: cannot listen (${error})`)
+  }
+
+  /** Stops to accept, ends idle connections, and lets the others finish their exchange. */
+  drain(): void {
+    if (!this.#isClosed) this.#handle.close()
+    this.#isClosed = true
+    for (const connection of this.entryPoint.connections) connection.drain()
+  }
+
+  #accept(handle: StreamHandle): void {
+    const gauges = this.#engine.gauges
+    if (gauges.connectionsOpen >= limits.clientConnectionsMax) {
+      gauges.connectionsShed += 1
+      handle.close()
+      return
+    }
+    gauges.connectionsAccepted += 1
+    if (this.#tlsServer !== undefined) {
+      this.#shake(this.#tlsServer, handle)
+    } else if (streamInternals === undefined) {
+      this.#begin((connection) => new SocketTransport(socketOf(handle), connection))
+    } else {
+      this.#begin((connection) => new TcpTransport(handle, connection))
+    }
+  }
+
+  #begin(open: (connection: ClientConnection) => TcpTransport | SocketTransport): void {
+    const connection = new ClientConnection(this.#engine, this.entryPoint)
+    const transport = open(connection)
+    this.entryPoint.connections.add(connection)
+    connection.attach(transport)
+    transport.start()
+  }
+
+  #shake(server: TlsServer, handle: StreamHandle): void {
+    const socket = socketOf(handle)
+    socket.setNoDelay(true)
+    server.emit('connection', socket)
+  }
+
+  #makeTlsServer(contexts: TlsContexts): TlsServer {
+    const server = createTlsServer({
+      ...defaultContext(contexts.table, this.entryPoint),
+      ALPNProtocols: ['http/1.1'],
+      handshakeTimeout: limits.handshakeTimeoutMs,
+      SNICallback: (serverName, done) => contexts.choose(serverName, this.entryPoint, done),
+    })
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#begin((connection) => new SocketTransport(socket, connection))
+    })
+    // A client that cannot shake hands is its own affair: the socket is closed and others go on.
+    server.on('tlsClientError', (_error, socket) => {
+      this.#engine.gauges.connectionsClosed += 1
+      socket.destroy()
+    })
+    contexts.onChange((table) => server.setSecureContext(defaultContext(table, this.entryPoint)))
+    return server
+  }
+}
+
+/** Without a default certificate, a client that names no known server finds no cipher to agree on. */
+function defaultContext(table: CertificateTable, entryPoint: EntryPoint): SecureContextOptions {
+  const certificate = table.byName.get(entryPoint.defaultCertificate)
+  if (certificate === undefined) return {}
+  return { cert: certificate.chainPem, key: certificate.privateKeyPem }
+}
+
+function socketOf(handle: StreamHandle): Socket {
+  const options = { handle, allowHalfOpen: true }
+  const socket: Socket = Reflect.construct(Socket, [options])
+  socket.on('error', () => socket.destroy())
+  return socket
+}

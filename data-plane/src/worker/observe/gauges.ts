@@ -1,0 +1,30 @@
+/** What is open in a worker, and totals that must reconcile: accepted = closed + open, started = ended + open. */
+import type { WorkerGauges } from '../../worker-protocol.ts'
+
+export class Gauges {
+  connectionsAccepted = 0
+  connectionsClosed = 0
+  connectionsShed = 0
+  exchangesStarted = 0
+  exchangesEnded = 0
+  upstreamConnectionsOpen = 0
+  upstreamConnectionsIdle = 0
+
+  get connectionsOpen(): number {
+    return this.connectionsAccepted - this.connectionsClosed
+  }
+
+  snapshot(): WorkerGauges {
+    return {
+      connectionsAccepted: this.connectionsAccepted,
+      connectionsClosed: this.connectionsClosed,
+      connectionsOpen: this.connectionsOpen,
+      exchangesStarted: this.exchangesStarted,
+      exchangesEnded: this.exchangesEnded,
+      exchangesOpen: this.exchangesStarted - this.exchangesEnded,
+      upstreamConnectionsOpen: this.upstreamConnectionsOpen,
+      upstreamConnectionsIdle: this.upstreamConnectionsIdle,
+      connectionsShed: this.connectionsShed,
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** A connection over a net.Socket or tls.TLSSocket: the way for TLS, and for TCP where handles cannot be used. */
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { limits } from '../../limits.ts'
+import { type Transport, type TransportListener, WriteResult } from './transport.ts'
+
+export class SocketTransport implements Transport {
+  readonly remoteAddress: string
+  readonly #socket: Socket
+  readonly #listener: TransportListener
+  /** An idle TLS socket encrypts at once and lets go of the bytes; a TCP socket may keep them. */
+  readonly #takesCopies: boolean
+  #code = ''
+  #isClosed = false
+
+  constructor(socket: Socket, listener: TransportListener) {
+    this.#socket = socket
+    this.#listener = listener
+    this.#takesCopies = !(socket instanceof TLSSocket)
+    this.remoteAddress = socket.remoteAddress ?? ''
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#code = error.code ?? 'ERROR'
+    })
+    socket.on('end', () => {
+      if (!this.#isClosed) listener.onEnd()
+    })
+    socket.on('drain', () => {
+      if (!this.#isClosed) listener.onWritable()
+    })
+    socket.on('close', () => {
+      if (this.#isClosed) return
+      this.#isClosed = true
+      listener.onClosed(this.#code)
+    })
+  }
+
+  start(): void {
+    this.#socket.on('data', (bytes: Buffer) => {
+      if (!this.#isClosed) this.#listener.onBytes(bytes, bytes.length)
+    })
+  }
+
+  write(bytes: Buffer, length: number): number {
+    const socket = this.#socket
+    if (this.#isClosed || !socket.writable) return WriteResult.DONE
+    const view = bytes.subarray(0, length)
+    const mustCopy = this.#takesCopies || socket.writableLength > 0
+    socket.write(mustCopy ? Buffer.from(view) : view)
+    const isBehind = socket.writableNeedDrain && socket.writableLength >= limits.tlsPendingBytesMax
+    return isBehind ? WriteResult.BEHIND : WriteResult.DONE
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#isClosed) this.#socket.resume()
+  }
+
+  end(): void {
+    this.#socket.end()
+  }
+
+  destroy(): void {
+    this.#isClosed = true
+    this.#socket.destroy()
+  }
+
+  reset(): void {
+    this.#isClosed = true
+    this.#socket.resetAndDestroy()
+  }
+}

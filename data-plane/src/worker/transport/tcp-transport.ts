@@ -1,0 +1,142 @@
+/**
+ * A TCP connection through its libuv handle, without a net.Socket: reads go into one buffer that all
+ * connections of the worker share, and a write that the kernel takes at once costs one call and no promise,
+ * callback or tick. Hot.
+ */
+import { getSystemErrorName } from 'node:util'
+import { limits } from '../../limits.ts'
+import { type StreamHandle, streamInternals, type WriteRequest } from './stream-internals.ts'
+import { type Transport, type TransportListener, WriteResult } from './transport.ts'
+
+const UV_EOF = -4095
+const readBuffer = Buffer.allocUnsafeSlow(limits.readBytesMax)
+
+const internals = streamInternals ?? {
+  WriteWrap: Object,
+  ShutdownWrap: Object,
+  kReadBytesOrError: 0,
+  kLastWriteWasAsync: 0,
+  streamBaseState: new Int32Array(0),
+}
+const { streamBaseState, kReadBytesOrError, kLastWriteWasAsync, WriteWrap, ShutdownWrap } =
+  internals as NonNullable<typeof streamInternals>
+
+/** A write that completed at once leaves its request untouched, so the next one takes it again. */
+let spareRequest: WriteRequest | undefined
+
+function onRead(this: StreamHandle): void {
+  const transport = this.sluiceTransport as TcpTransport
+  const length = streamBaseState[kReadBytesOrError] ?? 0
+  if (length > 0) transport.received(length)
+  else if (length === UV_EOF) transport.ended()
+  else if (length < 0) transport.failed(length)
+}
+
+function onWritten(this: WriteRequest, status: number): void {
+  const transport = this.owner as TcpTransport
+  this.bytes = undefined
+  transport.written(status)
+}
+
+function ignoreStatus(): void {}
+
+export class TcpTransport implements Transport {
+  readonly remoteAddress: string
+  readonly #handle: StreamHandle
+  readonly #listener: TransportListener
+  #pendingWrites = 0
+  #isBroken = false
+  #isEnding = false
+  #isClosed = false
+
+  constructor(handle: StreamHandle, listener: TransportListener) {
+    this.#handle = handle
+    this.#listener = listener
+    const peer: { address?: string } = {}
+    handle.getpeername(peer)
+    this.remoteAddress = peer.address ?? ''
+    handle.sluiceTransport = this
+    handle.onread = onRead
+    handle.setNoDelay(true)
+    handle.useUserBuffer(readBuffer)
+  }
+
+  start(): void {
+    const error = this.#handle.readStart()
+    if (error !== 0) this.failed(error)
+  }
+
+  write(bytes: Buffer, length: number): number {
+    if (this.#isClosed || this.#isBroken) return WriteResult.DONE
+    const request = spareRequest ?? new WriteWrap()
+    spareRequest = undefined
+    const view = bytes.subarray(0, length)
+    request.oncomplete = onWritten
+    request.bytes = view
+    request.owner = this
+    const error = this.#handle.writeBuffer(request, view)
+    if (error !== 0) {
+      this.#isBroken = true
+      return WriteResult.DONE
+    }
+    if (streamBaseState[kLastWriteWasAsync] === 0) {
+      request.bytes = undefined
+      request.owner = undefined
+      spareRequest = request
+      return WriteResult.DONE
+    }
+    this.#pendingWrites += 1
+    return WriteResult.KEPT
+  }
+
+  pause(): void {
+    if (!this.#isClosed) this.#handle.readStop()
+  }
+
+  resume(): void {
+    if (!this.#isClosed) this.#handle.readStart()
+  }
+
+  end(): void {
+    if (this.#isClosed || this.#isEnding) return
+    this.#isEnding = true
+    const request = new ShutdownWrap()
+    request.oncomplete = ignoreStatus
+    this.#handle.shutdown(request)
+  }
+
+  destroy(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#handle.close()
+  }
+
+  reset(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (this.#handle.reset() !== 0) this.#handle.close()
+  }
+
+  received(length: number): void {
+    if (!this.#isClosed) this.#listener.onBytes(readBuffer, length)
+  }
+
+  ended(): void {
+    if (this.#isClosed) return
+    this.#handle.readStop()
+    this.#listener.onEnd()
+  }
+
+  failed(status: number): void {
+    if (this.#isClosed) return
+    this.destroy()
+    this.#listener.onClosed(getSystemErrorName(status))
+  }
+
+  written(status: number): void {
+    this.#pendingWrites -= 1
+    if (this.#isClosed) return
+    if (status !== 0) this.#isBroken = true
+    if (this.#pendingWrites === 0) this.#listener.onWritable()
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * One HTTP/1.1 connection to a server: reads answers, checks them, and tells the exchange that has it. Goes
+ * back to its server only when both messages ended cleanly and nothing is left unread. Hot.
+ */
+import { limits } from '../../limits.ts'
+import { type Deadline, NEVER } from '../deadline-sweep.ts'
+import { ChunkedDecoder, ChunkStep } from '../http1/chunked-decoder.ts'
+import { BodyLength } from '../http1/framing.ts'
+import { type HeadParser, INCOMPLETE } from '../http1/head-parser.ts'
+import type { Transport, TransportListener } from '../transport/transport.ts'
+import { keptForMs } from './keep-alive.ts'
+import type { UpstreamContext, UpstreamServer } from './upstream-server.ts'
+
+/** Why an answer did not come, or not whole. */
+export type UpstreamFailure = 'closed' | 'malformed' | 'timeout'
+
+/** The exchange, as the connection to a server sees it. */
+export interface AnswerListener {
+  readonly isHeadRequest: boolean
+  readonly isRequestSent: boolean
+  /** A 1xx answer in bytes[from..to). */
+  onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void
+  /** The final answer's head, and how its body ends. */
+  onAnswerHead(head: HeadParser, bytes: Buffer, from: number, to: number, body: BodyLength): void
+  onAnswerBody(bytes: Buffer, from: number, to: number): void
+  /** All of one read was given: what is there can be sent. */
+  onAnswerRead(): void
+  onAnswerEnd(): void
+  onUpstreamWritable(): void
+  onUpstreamFailed(failure: UpstreamFailure): void
+}
+
+export class UpstreamConnection implements TransportListener, Deadline {
+  deadlineAt = NEVER
+  sweepIndex = -1
+  readonly server: UpstreamServer
+  /** Had an exchange before: the server may have closed it in the meantime. */
+  isReused = false
+  /** A byte of the running exchange's answer came. */
+  hasAnswered = false
+  readonly #context: UpstreamContext
+  #transport: Transport | undefined
+  #exchange: AnswerListener | undefined
+  #isInHead = true
+  #body: BodyLength = BodyLength.NONE
+  #remaining = 0
+  #chunks: ChunkedDecoder | undefined
+  #held: Buffer | undefined
+  #mayKeep = false
+  #isPaused = false
+  #keptForMs: number = limits.upstreamIdleTimeoutMs
+
+  constructor(server: UpstreamServer, context: UpstreamContext) {
+    this.server = server
+    this.#context = context
+  }
+
+  attach(transport: Transport): void {
+    this.#transport = transport
+    this.#context.gauges.upstreamConnectionsOpen += 1
+    this.#context.deadlines.add(this)
+  }
+
+  /** Takes an exchange, whose request then follows through the output buffer and `flush`. */
+  begin(exchange: AnswerListener): void {
+    this.#exchange = exchange
+    this.#isInHead = true
+    this.#held = undefined
+    this.hasAnswered = false
+    this.deadlineAt = NEVER
+  }
+
+  /** Sends what is in the output buffer. False: wait for onUpstreamWritable. */
+  flush(): boolean {
+    if (this.#transport === undefined || this.#context.output.flush(this.#transport)) return true
+    this.#expectWithin(this.server.settings.idleMs)
+    return false
+  }
+
+  /** The request is complete: the answer is due. */
+  expectAnswer(): void {
+    if (!this.hasAnswered) this.#expectWithin(this.server.settings.firstByteMs)
+  }
+
+  /** The client is behind; it has time-outs of its own. */
+  pause(): void {
+    if (this.#isPaused) return
+    this.#isPaused = true
+    this.deadlineAt = NEVER
+    this.#transport?.pause()
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#expectWithin(this.server.settings.idleMs)
+    this.#transport?.resume()
+  }
+
+  destroy(): void {
+    if (this.#transport === undefined) return
+    this.#transport.destroy()
+    this.#ended()
+  }
+
+  onBytes(bytes: Buffer, length: number): void {
+    if (this.#exchange === undefined) {
+      // Nothing was asked for, so whatever this is, it is no answer.
+      this.#lose()
+      return
+    }
+    this.hasAnswered = true
+    this.deadlineAt = this.#context.deadlines.after(this.server.settings.idleMs)
+    if (this.#held === undefined) {
+      this.#take(bytes, length)
+      return
+    }
+    const joined = Buffer.concat([this.#held, bytes.subarray(0, length)])
+    this.#held = undefined
+    this.#take(joined, joined.length)
+  }
+
+  onEnd(): void {
+    const isWhole = !this.#isInHead && this.#body === BodyLength.UNTIL_CLOSE
+    if (this.#exchange !== undefined && isWhole) this.#finish(false)
+    else this.#lose()
+  }
+
+  onClosed(): void {
+    this.#lose()
+  }
+
+  onWritable(): void {
+    if (this.#exchange === undefined) return
+    this.deadlineAt = NEVER
+    this.#exchange.onUpstreamWritable()
+  }
+
+  onDeadline(): void {
+    this.#fail('timeout')
+  }
+
+  #take(bytes: Buffer, length: number): void {
+    const exchange = this.#exchange
+    if (exchange === undefined) return
+    const at = this.#isInHead ? this.#takeHeads(exchange, bytes, length) : 0
+    if (at === INCOMPLETE) return
+    switch (this.#body) {
+      case BodyLength.NONE:
+        this.#finish(at === length)
+        return
+      case BodyLength.LENGTH:
+        this.#takeLength(exchange, bytes, at, length)
+        return
+      case BodyLength.CHUNKED:
+        this.#takeChunks(exchange, bytes, at, length)
+        return
+      case BodyLength.UNTIL_CLOSE:
+        if (at < length) exchange.onAnswerBody(bytes, at, length)
+        exchange.onAnswerRead()
+        return
+    }
+  }
+
+  /** Where the body begins, or INCOMPLETE: there is no final head yet, or the exchange has failed. */
+  #takeHeads(exchange: AnswerListener, bytes: Buffer, length: number): number {
+    const head = this.#context.answerHead
+    let at = 0
+    for (;;) {
+      const end = head.parseAnswer(bytes, at, length)
+      if (end === INCOMPLETE) {
+        this.#held = Buffer.from(bytes.subarray(at, length))
+        exchange.onAnswerRead()
+        return INCOMPLETE
+      }
+      // A protocol switch that nobody asked for is as wrong as a malformed head (RFC 9110 section 7.8).
+      if (end < 0 || head.status === 101) {
+        this.#fail('malformed')
+        return INCOMPLETE
+      }
+      if (head.status >= 200) {
+        this.#beginBody(exchange, head, bytes, at, end)
+        return end
+      }
+      exchange.onInterim(head, bytes, at, end)
+      at = end
+    }
+  }
+
+  #beginBody(exchange: AnswerListener, head: HeadParser, bytes: Buffer, at: number, end: number) {
+    const status = head.status
+    const isBodyless = exchange.isHeadRequest || status === 204 || status === 304
+    this.#isInHead = false
+    this.#body = isBodyless ? BodyLength.NONE : head.bodyLength
+    this.#remaining = head.contentLength
+    const isPersistent = head.minorVersion === 1 ? !head.hasClose : head.hasKeepAlive
+    this.#mayKeep = isPersistent && !head.hasBothLengths
+    if (this.#body === BodyLength.CHUNKED) {
+      this.#chunks ??= new ChunkedDecoder()
+      this.#chunks.reset()
+    }
+    if (head.keepAliveIndex >= 0) {
+      const from = head.valueStarts[head.keepAliveIndex] ?? 0
+      const to = head.valueEnds[head.keepAliveIndex] ?? 0
+      this.#keptForMs = keptForMs(bytes.toString('latin1', from, to))
+    }
+    exchange.onAnswerHead(head, bytes, at, end, this.#body)
+  }
+
+  #takeLength(exchange: AnswerListener, bytes: Buffer, from: number, to: number): void {
+    const end = Math.min(to, from + this.#remaining)
+    if (end > from) exchange.onAnswerBody(bytes, from, end)
+    this.#remaining -= end - from
+    if (this.#remaining === 0) this.#finish(end === to)
+    else exchange.onAnswerRead()
+  }
+
+  #takeChunks(exchange: AnswerListener, bytes: Buffer, from: number, to: number): void {
+    const chunks = this.#chunks
+    if (chunks === undefined) return
+    let at = from
+    while (at < to) {
+      const step = chunks.step(bytes, at, to)
+      at = chunks.at
+      if (step === ChunkStep.DATA) exchange.onAnswerBody(bytes, chunks.dataStart, chunks.dataEnd)
+      else if (step === ChunkStep.ENDED) {
+        this.#finish(at === to)
+        return
+      } else if (step === ChunkStep.MALFORMED) {
+        exchange.onAnswerRead()
+        this.#fail('malformed')
+        return
+      }
+    }
+    exchange.onAnswerRead()
+  }
+
+  /** The answer is whole. `isClean`: nothing followed it. */
+  #finish(isClean: boolean): void {
+    const exchange = this.#exchange
+    if (exchange === undefined) return
+    this.#exchange = undefined
+    this.isReused = true
+    if (isClean && this.#mayKeep && exchange.isRequestSent && this.#keptForMs > 0) {
+      this.resume()
+      this.#expectWithin(this.#keptForMs)
+      this.server.giveBack(this)
+    } else {
+      this.destroy()
+    }
+    exchange.onAnswerEnd()
+  }
+
+  #lose(): void {
+    this.#fail('closed')
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    if (exchange === undefined) this.server.forget(this)
+    this.destroy()
+    exchange?.onUpstreamFailed(failure)
+  }
+
+  #ended(): void {
+    this.#transport = undefined
+    this.#held = undefined
+    this.#context.deadlines.remove(this)
+    this.#context.gauges.upstreamConnectionsOpen -= 1
+  }
+
+  #expectWithin(ms: number): void {
+    this.deadlineAt = this.#context.deadlines.after(ms)
+  }
+}

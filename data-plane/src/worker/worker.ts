@@ -1,0 +1,153 @@
+/**
+ * Composition root of a worker: owns listeners and traffic and nothing else. Applies versions by building all
+ * that is new beside what runs and then swapping one reference for each entry point.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type CompiledConfiguration, compile } from '../configuration/compile.ts'
+import { RouteTable } from '../configuration/route-table.ts'
+import type { Configure, WorkerMessage } from '../worker-protocol.ts'
+import { DeadlineSweep } from './deadline-sweep.ts'
+import type { Engine, Route } from './engine.ts'
+import type { EntryPoint } from './exchange/entry-point.ts'
+import { HeadParser } from './http1/head-parser.ts'
+import { OutputBuffer } from './http1/output-buffer.ts'
+import { EntryPointListener } from './listeners/entry-point-listener.ts'
+import { TlsContexts } from './listeners/tls-contexts.ts'
+import { Gauges } from './observe/gauges.ts'
+import { LogSampler } from './observe/log-sampler.ts'
+import { Reporter } from './observe/reporter.ts'
+import { TrafficCounters } from './observe/traffic-counters.ts'
+import type { StreamHandle } from './transport/stream-internals.ts'
+import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
+
+const DRAIN_CHECK_MS = 20
+
+export class Worker {
+  readonly #send: (message: WorkerMessage) => void
+  readonly #engine: Engine
+  readonly #counters = new TrafficCounters()
+  readonly #contexts = new TlsContexts()
+  readonly #upstreams: UpstreamRegistry
+  readonly #reporter: Reporter
+  readonly #entryPoints = new Map<string, EntryPoint>()
+  readonly #listeners = new Map<string, EntryPointListener>()
+
+  constructor(send: (message: WorkerMessage) => void) {
+    const now = () => performance.now()
+    const gauges = new Gauges()
+    const sampler = new LogSampler(Math.random)
+    this.#send = send
+    this.#engine = {
+      output: new OutputBuffer(),
+      requestHead: new HeadParser(),
+      answerHead: new HeadParser(),
+      deadlines: new DeadlineSweep(now),
+      gauges,
+      sampler,
+      unroutedCounter: this.#counters.of('', ''),
+      now,
+      isDraining: false,
+    }
+    this.#upstreams = new UpstreamRegistry(this.#engine)
+    this.#reporter = new Reporter(this.#counters, sampler, gauges, send)
+  }
+
+  start(): void {
+    this.#engine.deadlines.start()
+    this.#reporter.start()
+    this.#send({ kind: 'started' })
+  }
+
+  configure({ version, resources }: Configure): void {
+    const result = compile(resources)
+    if (result.kind === 'refused') {
+      this.#send({ kind: 'rejected', version, problems: result.problems })
+      return
+    }
+    this.#apply(result.configuration)
+    this.#send({ kind: 'applied', version })
+  }
+
+  /** Starts to accept from a listening handle for an entry point of the running version. */
+  listen(name: string, handle: StreamHandle): void {
+    const entryPoint = this.#entryPoints.get(name)
+    if (entryPoint === undefined) {
+      handle.close()
+      return
+    }
+    const listener = new EntryPointListener(this.#engine, entryPoint, handle, this.#contexts)
+    listener.open()
+    // A changed address: the new listener is there before the old one goes.
+    this.#listeners.get(name)?.drain()
+    this.#listeners.set(name, listener)
+    this.#send({ kind: 'listening', entryPoint: name })
+  }
+
+  unlisten(name: string): void {
+    this.#listeners.get(name)?.drain()
+    this.#listeners.delete(name)
+  }
+
+  /** Resolves when all connections have ended or `graceMs` have passed, and all counts are reported. */
+  async drain(graceMs: number): Promise<void> {
+    this.#engine.isDraining = true
+    for (const listener of this.#listeners.values()) listener.drain()
+    const deadline = performance.now() + graceMs
+    while (this.#engine.gauges.connectionsOpen > 0 && performance.now() < deadline) {
+      await delay(DRAIN_CHECK_MS)
+    }
+    this.stop()
+  }
+
+  /** The last report; nothing is counted after it. */
+  stop(): void {
+    this.#reporter.stop()
+    this.#engine.deadlines.stop()
+  }
+
+  #apply(configuration: CompiledConfiguration): void {
+    const services = this.#upstreams.apply(configuration.services)
+    const routes: Route[] = []
+    for (const { name, service } of configuration.routers) {
+      const upstreams = services.get(service)
+      // compile() has refused versions with a router whose service is missing.
+      if (upstreams === undefined) throw new Error(`router ${name} has no service`)
+      const counter = this.#counters.of(name, service)
+      routes.push({ router: name, service, upstreams, counter })
+    }
+    this.#engine.sampler.capacity = configuration.logsPerSecondPerNode
+    this.#applyEntryPoints(configuration, routes)
+    this.#contexts.setTable(configuration.certificates)
+  }
+
+  #applyEntryPoints(configuration: CompiledConfiguration, routes: readonly Route[]): void {
+    const seen = new Set<string>()
+    for (const compiled of configuration.entryPoints) {
+      seen.add(compiled.name)
+      const routing = {
+        table: compiled.routes,
+        routes,
+        trustedPeers: compiled.trustedPeers,
+      }
+      const existing = this.#entryPoints.get(compiled.name)
+      if (existing !== undefined && existing.scheme === compiled.protocol) {
+        existing.routing = routing
+        existing.defaultCertificate = compiled.defaultCertificate
+      } else {
+        this.#entryPoints.set(compiled.name, {
+          name: compiled.name,
+          scheme: compiled.protocol,
+          connections: new Set(),
+          defaultCertificate: compiled.defaultCertificate,
+          routing,
+        })
+      }
+    }
+    for (const [name, entryPoint] of this.#entryPoints) {
+      if (seen.has(name)) continue
+      entryPoint.routing = { table: new RouteTable([]), routes: [], trustedPeers: undefined }
+      this.#entryPoints.delete(name)
+      this.unlisten(name)
+    }
+  }
+}
