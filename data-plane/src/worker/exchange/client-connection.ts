@@ -129,7 +129,7 @@ export class ClientConnection implements TransportListener, Deadline {
         this.#phase === 'body' ? this.#engine.deadlines.after(limits.bodyIdleTimeoutMs) : NEVER
       this.#exchange.onClientWritable()
     } else if (this.#phase === 'head') {
-      this.#expectNextRequest()
+      this.#expectWithin(limits.clientIdleTimeoutMs)
       this.#takeHeld()
     }
   }
@@ -267,7 +267,8 @@ export class ClientConnection implements TransportListener, Deadline {
   #takeHeld(): void {
     const held = this.#held.take()
     if (held !== undefined) this.#takeRequests(held, 0, held.length)
-    if (this.#held.isEmpty) this.#reading.hold(false)
+    const canReadOn = this.#phase === 'head' && !this.#isBehind
+    if (this.#held.isEmpty || canReadOn) this.#reading.hold(false)
   }
 
   /** Takes requests as long as each is answered before the next one is looked at. */
@@ -339,12 +340,8 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#phase = 'head'
     this.#isHeadTimed = false
     if (this.#isBehind) return
-    this.#expectNextRequest()
-    if (!this.#isTaking) this.#takeHeld()
-  }
-
-  #expectNextRequest(): void {
     this.#expectWithin(limits.clientIdleTimeoutMs)
+    if (!this.#isTaking) this.#takeHeld()
   }
 
   /** A head has one deadline from its first byte on; each further byte does not move it. */

@@ -46,6 +46,7 @@ export class TcpTransport implements Transport {
   readonly #listener: TransportListener
   #pendingWrites = 0
   #isBroken = false
+  #hasPeerEnded = false
   #isEnding = false
   #isClosed = false
 
@@ -76,7 +77,7 @@ export class TcpTransport implements Transport {
     request.owner = this
     const error = this.#handle.writeBuffer(request, view)
     if (error !== 0) {
-      this.#isBroken = true
+      this.#breakWriting(error)
       return WriteResult.DONE
     }
     if (streamBaseState[kLastWriteWasAsync] === 0) {
@@ -123,6 +124,7 @@ export class TcpTransport implements Transport {
 
   ended(): void {
     if (this.#isClosed) return
+    this.#hasPeerEnded = true
     this.#handle.readStop()
     this.#listener.onEnd()
   }
@@ -136,7 +138,16 @@ export class TcpTransport implements Transport {
   written(status: number): void {
     this.#pendingWrites -= 1
     if (this.#isClosed) return
-    if (status !== 0) this.#isBroken = true
+    if (status !== 0) this.#breakWriting(status)
     if (this.#pendingWrites === 0) this.#listener.onWritable()
+  }
+
+  /**
+   * While the peer may still be heard, what it says last counts (an early answer before its RST); after its
+   * FIN only writing can show that it is gone.
+   */
+  #breakWriting(status: number): void {
+    this.#isBroken = true
+    if (this.#hasPeerEnded) setImmediate(() => this.failed(status))
   }
 }

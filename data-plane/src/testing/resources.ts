@@ -1,0 +1,58 @@
+/** Resources of a version, encoded as the control plane sends them, for the node's own tests. */
+import { EntryPointProtocol, Resource, type RouterMatch } from '@sluice/proto'
+
+function encode(resource: NonNullable<Resource['resource']>): Uint8Array {
+  return Resource.encode({ resource }).finish()
+}
+
+export function encodeEntryPoint(
+  name: string,
+  options: { address?: string; trustedPeers?: string[]; isHttps?: boolean } = {},
+): Uint8Array {
+  const { address = '127.0.0.1:0', trustedPeers = [], isHttps = false } = options
+  const protocol = isHttps ? EntryPointProtocol.HTTPS : EntryPointProtocol.HTTP
+  const value = { name, address, protocol, trustedPeers, defaultCertificate: '' }
+  return encode({ $case: 'entryPoint', value })
+}
+
+export function encodeRouter(
+  name: string,
+  service: string,
+  { hosts, pathPrefixes, pathRegexes, methods, clientRanges }: Partial<RouterMatch> = {},
+  priority = 0,
+): Uint8Array {
+  const match = {
+    hosts: hosts ?? [],
+    pathPrefixes: pathPrefixes ?? [],
+    pathRegexes: pathRegexes ?? [],
+    methods: methods ?? [],
+    clientRanges: clientRanges ?? [],
+  }
+  const value = { name, entryPoints: [], match, priority, service }
+  return encode({ $case: 'router', value })
+}
+
+/** A service of servers on 127.0.0.1. */
+export function encodeService(
+  name: string,
+  ports: readonly number[],
+  { firstByteMs = 5_000, passHost = true } = {},
+): Uint8Array {
+  const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
+  const timeouts = { connectMs: 1_000, firstByteMs, idleMs: 5_000 }
+  const value = { name, servers, timeouts, idleConnectionsMax: 64, passHost }
+  return encode({ $case: 'service', value })
+}
+
+export function encodeCertificate(
+  name: string,
+  hosts: string[],
+  chainPem: string,
+  privateKeyPem: string,
+): Uint8Array {
+  return encode({ $case: 'certificate', value: { name, hosts, chainPem, privateKeyPem } })
+}
+
+export function encodeSettings(perSecondPerNode: number): Uint8Array {
+  return encode({ $case: 'settings', value: { logs: { perSecondPerNode } } })
+}
