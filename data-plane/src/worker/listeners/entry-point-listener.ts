@@ -6,10 +6,11 @@ import { Socket } from 'node:net'
 import {
   createServer as createTlsServer,
   type SecureContextOptions,
-  type TLSSocket,
+  TLSSocket,
+  type TlsOptions,
   type Server as TlsServer,
 } from 'node:tls'
-import type { CertificateTable } from '../../configuration/certificate-table.ts'
+import type { Certificate } from '@sluice/proto'
 import { limits } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { ClientConnection } from '../exchange/client-connection.ts'
@@ -17,7 +18,8 @@ import type { EntryPoint } from '../exchange/entry-point.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
-import type { TlsContexts } from './tls-contexts.ts'
+import { sendUnrecognizedName } from './tls-alert.ts'
+import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
 const BACKLOG = 511
 
@@ -27,6 +29,8 @@ export class EntryPointListener {
   readonly #handle: StreamHandle
   readonly #tlsServer: TlsServer | undefined
   #isClosed = false
+  #defaultCertificate: Certificate | undefined
+  #stopFollowing: () => void = () => {}
 
   constructor(engine: Engine, entryPoint: EntryPoint, handle: StreamHandle, contexts: TlsContexts) {
     this.#engine = engine
@@ -48,6 +52,7 @@ export class EntryPointListener {
   drain(): void {
     if (!this.#isClosed) this.#handle.close()
     this.#isClosed = true
+    this.#stopFollowing()
     for (const connection of this.entryPoint.connections) connection.drain()
   }
 
@@ -82,12 +87,24 @@ export class EntryPointListener {
     server.emit('connection', socket)
   }
 
+  /** Node calls it on the TLS socket. */
+  #serverNameCallback(contexts: TlsContexts): NonNullable<TlsOptions['SNICallback']> {
+    const entryPoint = this.entryPoint
+    return function (this: unknown, serverName, done) {
+      const context = contexts.choose(serverName, entryPoint)
+      if (context === undefined && this instanceof TLSSocket) sendUnrecognizedName(this)
+      done(context === undefined ? new UnknownServerName() : null, context)
+    }
+  }
+
   #makeTlsServer(contexts: TlsContexts): TlsServer {
+    const certificate = contexts.table.byName.get(this.entryPoint.defaultCertificate)
+    this.#defaultCertificate = certificate
     const server = createTlsServer({
-      ...defaultContext(contexts.table, this.entryPoint),
+      ...contextOptions(certificate),
       ALPNProtocols: ['http/1.1'],
       handshakeTimeout: limits.handshakeTimeoutMs,
-      SNICallback: (serverName, done) => contexts.choose(serverName, this.entryPoint, done),
+      SNICallback: this.#serverNameCallback(contexts),
     })
     server.on('secureConnection', (socket: TLSSocket) => {
       this.#begin((connection) => new SocketTransport(socket, connection))
@@ -97,14 +114,18 @@ export class EntryPointListener {
       this.#engine.gauges.connectionsClosed += 1
       socket.destroy()
     })
-    contexts.onChange((table) => server.setSecureContext(defaultContext(table, this.entryPoint)))
+    this.#stopFollowing = contexts.onChange((table) => {
+      const certificate = table.byName.get(this.entryPoint.defaultCertificate)
+      if (isSameCertificate(certificate, this.#defaultCertificate)) return
+      this.#defaultCertificate = certificate
+      server.setSecureContext(contextOptions(certificate))
+    })
     return server
   }
 }
 
-/** Without a default certificate, a client that names no known server finds no cipher to agree on. */
-function defaultContext(table: CertificateTable, entryPoint: EntryPoint): SecureContextOptions {
-  const certificate = table.byName.get(entryPoint.defaultCertificate)
+/** Without a default certificate, a client that names no server finds no cipher to agree on. */
+function contextOptions(certificate: Certificate | undefined): SecureContextOptions {
   if (certificate === undefined) return {}
   return { cert: certificate.chainPem, key: certificate.privateKeyPem }
 }

@@ -18,7 +18,7 @@ interface Kept {
 export class TlsContexts {
   #table: CertificateTable = { byName: new Map(), byHost: new Map() }
   #contexts = new Map<string, Kept>()
-  readonly #listeners: ((table: CertificateTable) => void)[] = []
+  readonly #listeners = new Set<(table: CertificateTable) => void>()
 
   get table(): CertificateTable {
     return this.#table
@@ -29,28 +29,27 @@ export class TlsContexts {
     this.#table = table
     for (const [name, kept] of this.#contexts) {
       const certificate = table.byName.get(name)
-      if (certificate === undefined || !isSame(certificate, kept.certificate)) {
+      if (!isSameCertificate(certificate, kept.certificate)) {
         this.#contexts.delete(name)
       }
     }
     for (const listener of this.#listeners) listener(table)
   }
 
-  onChange(listener: (table: CertificateTable) => void): void {
-    this.#listeners.push(listener)
+  /** Returns the function that ends it. */
+  onChange(listener: (table: CertificateTable) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
   }
 
-  /** An SNI callback: a known name's context, the entry point's default, or an error that ends the handshake. */
-  choose(
-    serverName: string,
-    entryPoint: EntryPoint,
-    done: (error: Error | null, context?: SecureContext) => void,
-  ): void {
+  /** A known name's context, else the entry point's default one, else undefined. */
+  choose(serverName: string, entryPoint: EntryPoint): SecureContext | undefined {
     const certificate =
       findCertificate(this.#table, serverName) ??
       this.#table.byName.get(entryPoint.defaultCertificate)
-    if (certificate === undefined) done(new UnknownServerName())
-    else done(null, this.#contextOf(certificate))
+    return certificate === undefined ? undefined : this.#contextOf(certificate)
   }
 
   #contextOf(certificate: Certificate): SecureContext {
@@ -65,6 +64,6 @@ export class TlsContexts {
   }
 }
 
-function isSame(a: Certificate, b: Certificate): boolean {
-  return a.chainPem === b.chainPem && a.privateKeyPem === b.privateKeyPem
+export function isSameCertificate(a: Certificate | undefined, b: Certificate | undefined): boolean {
+  return a?.chainPem === b?.chainPem && a?.privateKeyPem === b?.privateKeyPem
 }
