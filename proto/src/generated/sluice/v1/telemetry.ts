@@ -129,7 +129,7 @@ export interface LogsStored {
 
 /** One exchange. Text is as it came, with bytes outside printable ASCII escaped as \xHH. */
 export interface LogLine {
-  /** Milliseconds since the epoch at which the request's head was complete. */
+  /** Milliseconds since the epoch at which the exchange ended, the second that it was sampled in. */
   timeMs: bigint
   router: string
   service: string
