@@ -45,6 +45,8 @@ export const limits = Object.freeze({
   upstreamIdleTimeoutMs: 55_000,
   /** How long before a server's own announced time-out a kept connection is no longer used. */
   upstreamIdleMarginMs: 1_000,
+  /** How long a draining worker waits for the first request of a connection that it has accepted. */
+  drainedFirstRequestMs: 1_000,
   /** Servers tried for one exchange, when the connect itself fails. Then: 502 or 504. */
   attemptsMax: 3,
 

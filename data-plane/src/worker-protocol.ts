@@ -6,7 +6,7 @@ import type { LogLine, Problem } from '@sluice/proto'
 
 export type SupervisorMessage =
   | Configure
-  /** Comes with a listening TCP handle; the worker starts to accept from it. Replaces none. */
+  /** Comes with a TCP handle to accept from; the one before of the same entry point is drained. */
   | { readonly kind: 'listen'; readonly entryPoint: string }
   /** The worker closes its copy of the entry point's handle and drains the connections that it took. */
   | { readonly kind: 'unlisten'; readonly entryPoint: string }

@@ -48,6 +48,7 @@ export class ClientConnection implements TransportListener, Deadline {
   #isBehind = false
   #hasPeerEnded = false
   #lingered = 0
+  #hasServed = false
   /** The deadline of the head that is awaited runs. */
   #isHeadTimed = true
 
@@ -66,9 +67,12 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#expectWithin(limits.headTimeoutMs)
   }
 
-  /** Ends the connection now if nothing runs on it; otherwise its running answer is the last. */
+  /** Ends the connection now if nothing runs on it; otherwise its next answer is the last. */
   drain(): void {
-    if (this.#phase === 'head' && this.#held.isEmpty && !this.#isBehind) this.#beginLinger()
+    if (this.#phase !== 'head' || !this.#held.isEmpty || this.#isBehind) return
+    // A new connection's request is most likely on its way, and its client would see a failure.
+    if (this.#hasServed) this.#beginLinger()
+    else this.#expectWithin(limits.drainedFirstRequestMs)
   }
 
   onBytes(bytes: Buffer, length: number): void {
@@ -225,26 +229,24 @@ export class ClientConnection implements TransportListener, Deadline {
     }
   }
 
-  /** An answer that the node gives itself. */
-  answer(status: OwnStatus): void {
+  /** An answer that the node gives itself. `isRefusal`: nothing after the request can be trusted. */
+  answer(status: OwnStatus, isRefusal: boolean): void {
     const request = this.#exchange.request
-    const canDrain =
-      this.#phase === 'answer' ||
-      (this.#phase === 'body' &&
-        this.#body.isLengthKnown &&
-        this.#body.remaining <= limits.drainedBodyBytesMax &&
-        !request.expectsContinue)
-    this.#closesAfterAnswer = !request.wantsKeepAlive || this.#engine.isDraining || !canDrain
+    this.#closesAfterAnswer =
+      isRefusal ||
+      !request.wantsKeepAlive ||
+      this.#engine.isDraining ||
+      !this.#canReachNextRequest()
     const isOld = request.minorVersion === 0
-    this.#writer.own(status, request.isHead, isOld, this.#closesAfterAnswer)
+    this.#writer.own(status, request.isHead && !isRefusal, isOld, this.#closesAfterAnswer)
     this.flush()
   }
 
-  /** The answer to a request that was refused: nothing after it on this connection can be trusted. */
-  answerLast(status: OwnStatus): void {
-    this.#closesAfterAnswer = true
-    this.#writer.own(status, false, false, true)
-    this.flush()
+  /** Whether the rest of the running request is short enough to be read and dropped. */
+  #canReachNextRequest(): boolean {
+    if (this.#phase === 'answer') return true
+    const isShort = this.#body.isLengthKnown && this.#body.remaining <= limits.drainedBodyBytesMax
+    return isShort && !this.#exchange.request.expectsContinue
   }
 
   /** The answer cannot be completed: the client must be able to see that. */
@@ -254,9 +256,8 @@ export class ClientConnection implements TransportListener, Deadline {
       this.#beginLinger()
       return
     }
-    const transport = this.#transport
+    this.#transport?.reset()
     this.#forget()
-    transport?.reset()
   }
 
   #takeFromHead(bytes: Buffer, length: number): void {
@@ -267,8 +268,8 @@ export class ClientConnection implements TransportListener, Deadline {
   #takeHeld(): void {
     const held = this.#held.take()
     if (held !== undefined) this.#takeRequests(held, 0, held.length)
-    const canReadOn = this.#phase === 'head' && !this.#isBehind
-    if (this.#held.isEmpty || canReadOn) this.#reading.hold(false)
+    const isHeadAwaited = this.#phase === 'head' && !this.#isBehind
+    if (this.#held.isEmpty || isHeadAwaited) this.#reading.hold(false)
   }
 
   /** Takes requests as long as each is answered before the next one is looked at. */
@@ -299,6 +300,7 @@ export class ClientConnection implements TransportListener, Deadline {
   /** Begins an exchange; where the next request may start. */
   #takeRequest(bytes: Buffer, from: number, headEnd: number, to: number): number {
     const head = this.#engine.requestHead
+    this.#hasServed = true
     this.#isHeadTimed = false
     this.#phase = this.#body.begin(head) ? 'body' : 'answer'
     this.deadlineAt = NEVER
@@ -355,8 +357,7 @@ export class ClientConnection implements TransportListener, Deadline {
   #hold(bytes: Buffer, from: number, to: number): boolean {
     const mayBeHead = this.#held.add(bytes, from, to)
     // While an answer runs one read ahead is enough; the end of the connection is still seen by writing.
-    const mustWait = this.#phase === 'answer' || this.#isBehind
-    if (mustWait) this.#reading.hold(true)
+    if (this.#phase === 'answer' || this.#isBehind) this.#reading.hold(true)
     return mayBeHead
   }
 
@@ -365,12 +366,11 @@ export class ClientConnection implements TransportListener, Deadline {
     if (this.#transport === undefined) return
     this.#phase = 'linger'
     this.#held.clear()
+    this.#transport.end()
     if (this.#hasPeerEnded && !this.#isBehind) {
-      this.#transport.end()
       this.#close()
       return
     }
-    this.#transport.end()
     this.#expectWithin(this.#isBehind ? limits.bodyIdleTimeoutMs : limits.lingerTimeoutMs)
     this.#reading.hold(false)
     this.resumeRequest()

@@ -325,14 +325,14 @@ export class Exchange implements AnswerListener, DialListener {
 
   #answerOwn(status: OwnStatus, outcome: Outcome): void {
     this.status = status
-    this.client.answer(status)
+    this.client.answer(status, false)
     this.#close(outcome)
     this.client.afterAnswer()
   }
 
   #refuse(status: OwnStatus): void {
     this.status = status
-    this.client.answerLast(status)
+    this.client.answer(status, true)
     this.#close(Outcome.REQUEST_REFUSED)
     this.client.afterAnswer()
   }

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { NodeFixture, request } from './supervisor/node.fixture.ts'
+import { waitFor } from './supervisor/wait-for.fixture.ts'
+
+const PROGRAM = fileURLToPath(new URL('main.ts', import.meta.url))
+
+let node: NodeFixture
+const programs: Program[] = []
+
+beforeEach(async () => {
+  node = await NodeFixture.make()
+  node.controlPlane.update = node.version(1n)
+})
+
+afterEach(async () => {
+  for (const program of programs.splice(0)) program.child.kill('SIGKILL')
+  await node.stop()
+})
+
+interface Program {
+  readonly child: ChildProcess
+  readonly exit: Promise<number | null>
+  out: string
+  error: string
+}
+
+function start(...argv: string[]): Program {
+  const where = ['--data-dir', node.folder, '--name', 'node-1', '--status', '127.0.0.1:0']
+  const child = spawn(
+    process.execPath,
+    [PROGRAM, 'run', '--control-plane', node.controlPlane.address, ...where, ...argv],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  const exit = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null)
+  const program: Program = { child, exit, out: '', error: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    program.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    program.error += text
+  })
+  programs.push(program)
+  return program
+}
+
+/** Once it is ready: where its entry point is. */
+async function addressOf(program: Program): Promise<string> {
+  await waitFor(() => program.out.includes('"msg":"ready"'), 'the ready line')
+  const line = program.out.split('\n').find((text) => text.includes('"msg":"listening"'))
+  return String(JSON.parse(line ?? '{}').address)
+}
+
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+it('drains on SIGTERM, exits with 0, and every request is counted', async () => {
+  const program = start('--join-token', node.controlPlane.token, '--workers', '2')
+  const address = await addressOf(program)
+  await Promise.all(Array.from({ length: 20 }, () => request(address)))
+  program.child.kill('SIGTERM')
+  expect(await program.exit).toBe(0)
+  expect(program.error).toBe('')
+  expect(node.controlPlane.requestsStored).toBe(20)
+  expect(program.out).not.toContain(node.controlPlane.secret)
+})
+
+it('exits with 1 at once on a second signal, and leaves no worker', async () => {
+  const program = start('--join-token', node.controlPlane.token, '--workers', '1')
+  const address = await addressOf(program)
+  const status = JSON.parse(
+    program.out.split('\n').find((text) => text.includes('"msg":"ready"')) ?? '{}',
+  ).statusAddress
+  const report = await (await fetch(`http://${status}/status`)).json()
+  const [worker] = (report as { workers: { pid: number }[] }).workers
+  // A request that is not finished holds the drain.
+  const socket = connect(Number(address.split(':').at(-1)), '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf')
+  await once(socket, 'connect')
+  program.child.kill('SIGTERM')
+  await waitFor(() => program.out.includes('"msg":"draining"'), 'the drain')
+  program.child.kill('SIGTERM')
+  expect(await program.exit).toBe(1)
+  await waitFor(() => !alive(worker?.pid ?? 0), 'the end of the worker')
+  socket.destroy()
+})
+
+it('loses nothing older than a second when it is killed, and counts nothing twice', async () => {
+  const first = start('--join-token', node.controlPlane.token, '--workers', '1')
+  const address = await addressOf(first)
+  node.controlPlane.isDeaf = true
+  for (let count = 0; count < 10; count += 1) await request(address)
+  const spooled = async () => {
+    return (await readdir(`${node.folder}/telemetry`)).length === 1
+  }
+  await waitFor(spooled, 'counters on the disk')
+  first.child.kill('SIGKILL')
+  await first.exit
+  node.controlPlane.isDeaf = false
+  const second = start('--workers', '1')
+  await addressOf(second)
+  await waitFor(() => node.controlPlane.requestsStored > 0, 'the counters of the first boot')
+  second.child.kill('SIGTERM')
+  expect(await second.exit).toBe(0)
+  expect(node.controlPlane.requestsStored).toBe(10)
+})
+
+it.each([
+  ['without identity and token', [], /^sluice-node: there is no identity in .*\n$/],
+  ['with a token of no form', ['--join-token', 'x'], /^sluice-node: the join token .*\n$/],
+  ['with a wrong flag', ['--workers', 'many'], /^sluice-node: option '--workers <count>' .*\n$/],
+])('says in one line why it cannot start %s', async (_name, argv, line) => {
+  const program = start(...argv)
+  expect(await program.exit).toBe(1)
+  expect(program.error).toMatch(line)
+})
+
+it('says in one line that the status address is taken', async () => {
+  const taken = createServer()
+  await new Promise<void>((resolve) => void taken.listen(0, '127.0.0.1', resolve))
+  const bound = taken.address()
+  const address = `127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`
+  const program = start('--join-token', node.controlPlane.token, '--status', address)
+  expect(await program.exit).toBe(1)
+  taken.close()
+  expect(program.error).toBe(
+    `sluice-node: the status address ${address} is already in use; choose another with --status\n`,
+  )
+})

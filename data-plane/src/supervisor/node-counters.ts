@@ -1,0 +1,93 @@
+/** Totals of this boot for /metrics: traffic by router and service, and the workers' gauges summed up. */
+import {
+  STATUS_CLASSES,
+  type TrafficDelta,
+  type WorkerGauges,
+  type WorkerReport,
+} from '../worker-protocol.ts'
+import { limits } from './limits.ts'
+
+export interface TrafficTotal {
+  readonly router: string
+  readonly service: string
+  readonly requests: Float64Array
+  bytesIn: number
+  bytesOut: number
+  durationUs: number
+}
+
+export type Gauges = { -readonly [name in keyof WorkerGauges]: number }
+
+export class NodeCounters {
+  readonly #traffic = new Map<string, TrafficTotal>()
+  readonly #alive = new Map<object, WorkerGauges>()
+  readonly #gone = noGauges()
+
+  add(worker: object, { traffic, gauges }: WorkerReport): void {
+    this.#alive.set(worker, gauges)
+    for (const delta of traffic) this.#addTraffic(delta)
+  }
+
+  /** Whatever it had open ended with it. */
+  workerEnded(worker: object): void {
+    const last = this.#alive.get(worker)
+    if (last === undefined) return
+    this.#alive.delete(worker)
+    this.#gone.connectionsAccepted += last.connectionsAccepted
+    this.#gone.connectionsClosed += last.connectionsAccepted
+    this.#gone.exchangesStarted += last.exchangesStarted
+    this.#gone.exchangesEnded += last.exchangesStarted
+    this.#gone.connectionsShed += last.connectionsShed
+  }
+
+  traffic(): Iterable<TrafficTotal> {
+    return this.#traffic.values()
+  }
+
+  gauges(): Gauges {
+    const sum = { ...this.#gone }
+    for (const gauges of this.#alive.values()) {
+      for (const name of GAUGE_NAMES) sum[name] += gauges[name]
+    }
+    return sum
+  }
+
+  #addTraffic(delta: TrafficDelta): void {
+    const total = this.#totalOf(delta.router, delta.service)
+    STATUS_CLASSES.forEach((_, at) => {
+      total.requests[at] = (total.requests[at] ?? 0) + (delta.requests[at] ?? 0)
+    })
+    total.bytesIn += delta.bytesIn
+    total.bytesOut += delta.bytesOut
+    total.durationUs += delta.latencySumUs
+  }
+
+  /** Past the bound, new routers are counted under the empty name. */
+  #totalOf(router: string, service: string): TrafficTotal {
+    const key = `${router}\n${service}`
+    const known = this.#traffic.get(key)
+    if (known !== undefined) return known
+    const isFull = this.#traffic.size >= limits.metricSeriesMax
+    if (isFull && key !== '\n') return this.#totalOf('', '')
+    const requests = new Float64Array(STATUS_CLASSES.length)
+    const total = { router, service, requests, bytesIn: 0, bytesOut: 0, durationUs: 0 }
+    this.#traffic.set(key, total)
+    return total
+  }
+}
+
+function noGauges(): Gauges {
+  return {
+    connectionsAccepted: 0,
+    connectionsClosed: 0,
+    connectionsOpen: 0,
+    exchangesStarted: 0,
+    exchangesEnded: 0,
+    exchangesOpen: 0,
+    upstreamConnectionsOpen: 0,
+    upstreamConnectionsIdle: 0,
+    connectionsShed: 0,
+  }
+}
+
+const GAUGE_NAMES = Object.keys(noGauges()) as (keyof Gauges)[]

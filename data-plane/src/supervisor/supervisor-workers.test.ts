@@ -1,0 +1,81 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { NodeFixture, readiness, request, statusOf, webAddress } from './node.fixture.ts'
+import { waitFor } from './wait-for.fixture.ts'
+import { restartDelayMs } from './worker-pool.ts'
+
+const OK = '200 from the origin'
+
+let node: NodeFixture
+
+beforeEach(async () => {
+  node = await NodeFixture.make()
+  node.controlPlane.update = node.version(1n)
+})
+
+afterEach(async () => {
+  await node.stop()
+})
+
+it('replaces a worker that dies, and its queue waits for the next one', async () => {
+  const supervisor = await node.start({ workers: 1 })
+  await node.controlPlane.take('applied')
+  const address = await webAddress(supervisor)
+  const [worker] = (await statusOf(supervisor)).workers
+  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  await waitFor(async () => (await readiness(supervisor)) !== '200 ready', 'the loss')
+  // Nobody accepts now; the connection waits in the kernel.
+  expect(await request(address)).toBe(OK)
+  await waitFor(async () => (await readiness(supervisor)) === '200 ready', 'a new worker')
+  const [next] = (await statusOf(supervisor)).workers
+  expect(next?.pid).not.toBe(worker?.pid)
+})
+
+it('waits longer each time a worker dies right after its start', () => {
+  expect([0, 1, 2, 3, 7, 20].map(restartDelayMs)).toEqual([0, 100, 200, 400, 5_000, 5_000])
+})
+
+it('says so and stays alive when no worker can be started', async () => {
+  const program = join(node.folder, 'worker.mjs')
+  await writeFile(program, 'process.exit(1)')
+  const supervisor = await node.start({}, true, program)
+  const { problems } = await node.controlPlane.take('rejected')
+  expect(problems[0]?.reason).toContain('a worker could not take the version: it ended (code 1)')
+  expect(await readiness(supervisor)).toMatch(/^503 no version serves: a worker could not take/)
+})
+
+it('gives the running version to a worker that was replaced during a change', async () => {
+  const supervisor = await node.start({ workers: 2 })
+  await node.controlPlane.take('applied')
+  const [worker] = (await statusOf(supervisor)).workers
+  node.controlPlane.sendUpdate(node.version(2n))
+  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  expect(await node.controlPlane.take('applied')).toMatchObject({ version: 2n })
+  await waitFor(async () => (await readiness(supervisor)) === '200 ready', 'all workers')
+  expect(await request(await webAddress(supervisor))).toBe(OK)
+})
+
+it('rolls all workers under load, and no connection is refused', async () => {
+  const supervisor = await node.start({ workers: 2 })
+  await node.controlPlane.take('applied')
+  const address = await webAddress(supervisor)
+  const before = (await statusOf(supervisor)).workers.map(({ pid }) => pid)
+  let isRolling = true
+  let answered = 0
+  const client = async () => {
+    while (isRolling) {
+      expect(await request(address)).toBe(OK)
+      answered += 1
+    }
+  }
+  const clients = Promise.all([client(), client(), client(), client()])
+  await supervisor.replaceWorkers()
+  isRolling = false
+  await clients
+  const after = (await statusOf(supervisor)).workers.map(({ pid }) => pid)
+  expect(after).toHaveLength(2)
+  expect(after.filter((pid) => before.includes(pid))).toEqual([])
+  await supervisor.stop()
+  expect(node.controlPlane.requestsStored).toBe(answered)
+})

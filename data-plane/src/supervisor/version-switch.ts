@@ -1,0 +1,258 @@
+/**
+ * Takes the node from one version to the next, one at a time: check, bind, workers, disk. Of the versions
+ * that arrive meanwhile only the newest waits. Says what became of each to whoever listens.
+ */
+import { type Problem, ResourceKind } from '@sluice/proto'
+import type { Logger } from 'pino'
+import { problem } from '../configuration/problems.ts'
+import type { EntryPointSockets, SocketPlan, WantedEntryPoint } from './entry-point-sockets.ts'
+import { reasonOf } from './errors.ts'
+import { limits } from './limits.ts'
+import type { ResourceSet } from './resource-set.ts'
+import type { StoredVersion, VersionStore } from './version-store.ts'
+import type { WorkerPool } from './worker-pool.ts'
+
+export interface Candidate {
+  readonly version: bigint
+  readonly hash: string
+  readonly resources: ResourceSet
+  readonly isEmptyOnPurpose: boolean
+}
+
+export interface RunningVersion extends StoredVersion {
+  readonly source: 'control-plane' | 'disk'
+  readonly logsPerSecondPerNode: number
+}
+
+export type VersionOutcome =
+  | {
+      readonly kind: 'applied'
+      readonly version: bigint
+      readonly hash: string
+      readonly tookMs: number
+    }
+  | {
+      readonly kind: 'rejected'
+      readonly version: bigint
+      readonly hash: string
+      readonly problems: readonly Problem[]
+    }
+
+/** What the supervisor reads of a compiled version. */
+export interface CheckedVersion {
+  readonly entryPoints: readonly WantedEntryPoint[]
+  readonly logsPerSecondPerNode: number
+}
+
+export type Check = (
+  resources: readonly Uint8Array[],
+) =>
+  | { readonly kind: 'compiled'; readonly configuration: CheckedVersion }
+  | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
+
+export interface VersionSwitchOptions {
+  readonly pool: WorkerPool
+  readonly store: VersionStore
+  readonly sockets: EntryPointSockets
+  readonly check: Check
+  readonly logger: Logger
+  readonly onOutcome: (outcome: VersionOutcome) => void
+}
+
+interface Offer {
+  readonly candidate: Candidate
+  readonly source: RunningVersion['source']
+  readonly appliedAtMs: number | undefined
+  readonly receivedAtMs: number
+  isReported: boolean
+}
+
+type Attempt =
+  | { readonly kind: 'applied' }
+  | {
+      readonly kind: 'rejected'
+      readonly problems: readonly Problem[]
+      readonly isLocal: boolean
+    }
+
+export class VersionSwitch {
+  readonly #options: VersionSwitchOptions
+  #running: RunningVersion | undefined
+  #problems: readonly Problem[] = []
+  #waiting: Offer | undefined
+  /** What the disk offered at the start, for as long as nothing runs. */
+  #stored: Offer | undefined
+  #isBusy = false
+  #isStopped = false
+  #retryTimer: NodeJS.Timeout | undefined
+
+  constructor(options: VersionSwitchOptions) {
+    this.#options = options
+  }
+
+  get running(): RunningVersion | undefined {
+    return this.#running
+  }
+
+  /** Why the last version was refused; empty once one was applied. */
+  get problems(): readonly Problem[] {
+    return this.#problems
+  }
+
+  /** The newest copy from the disk that this software accepts. False: there is none. */
+  offerStored(stored: readonly StoredVersion[]): boolean {
+    for (const { version, hash, resources, appliedAtMs } of stored) {
+      const checked = this.#options.check(resources.resources())
+      if (checked.kind === 'compiled') {
+        const candidate = { version, hash, resources, isEmptyOnPurpose: true }
+        this.#stored = { candidate, source: 'disk', appliedAtMs, ...offered() }
+        this.#offer(this.#stored)
+        return true
+      }
+      const problems = checked.problems.map(problemText)
+      this.#options.logger.error({ version, problems }, 'a stored version is refused')
+    }
+    return false
+  }
+
+  offer(candidate: Candidate): void {
+    this.#offer({ candidate, source: 'control-plane', appliedAtMs: undefined, ...offered() })
+  }
+
+  /** An update that never became a candidate. */
+  refuse(version: bigint, hash: string, refusal: Problem): void {
+    this.#problems = [refusal]
+    this.#options.logger.error({ version, problems: [problemText(refusal)] }, 'version rejected')
+    this.#options.onOutcome({ kind: 'rejected', version, hash, problems: [refusal] })
+  }
+
+  /** What is being applied is finished; nothing else is begun. */
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#retryTimer)
+    this.#waiting = undefined
+  }
+
+  #offer(offer: Offer): void {
+    if (this.#isStopped) return
+    clearTimeout(this.#retryTimer)
+    this.#waiting = offer
+    if (!this.#isBusy) void this.#work()
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true
+    for (let offer = this.#waiting; offer !== undefined; offer = this.#waiting) {
+      this.#waiting = undefined
+      await this.#take(offer)
+    }
+    this.#isBusy = false
+  }
+
+  async #take(offer: Offer): Promise<void> {
+    const attempt = await this.#attempt(offer)
+    if (attempt.kind === 'applied') return this.#report(offer, [])
+    this.#problems = attempt.problems
+    this.#report(offer, attempt.problems)
+    // With nothing to fall back on it is tried again: a port may become free.
+    const again = attempt.isLocal ? offer : this.#stored
+    if (this.#running !== undefined || this.#waiting !== undefined || this.#isStopped) return
+    if (again === undefined) return
+    this.#retryTimer = setTimeout(() => this.#offer(again), limits.applyRetryMs)
+  }
+
+  async #attempt(offer: Offer): Promise<Attempt> {
+    const { candidate } = offer
+    if (isSame(this.#running, candidate)) {
+      this.#problems = []
+      return { kind: 'applied' }
+    }
+    const refusal = this.#refusal(candidate)
+    if (refusal !== undefined) return { kind: 'rejected', problems: [refusal], isLocal: false }
+    const resources = candidate.resources.resources()
+    const checked = this.#options.check(resources)
+    if (checked.kind === 'refused') {
+      return { kind: 'rejected', problems: checked.problems, isLocal: false }
+    }
+    const planned = await this.#options.sockets.plan(checked.configuration.entryPoints)
+    if (planned.kind === 'failed') {
+      return { kind: 'rejected', problems: planned.problems, isLocal: true }
+    }
+    const { entryPoints } = planned.plan
+    const { version, hash } = candidate
+    const outcome = await this.#options.pool.apply({ version, hash, resources, entryPoints })
+    if (outcome.kind === 'rejected') {
+      this.#options.sockets.abandon(planned.plan)
+      return { kind: 'rejected', problems: outcome.problems, isLocal: true }
+    }
+    await this.#commit(offer, planned.plan, checked.configuration.logsPerSecondPerNode)
+    return { kind: 'applied' }
+  }
+
+  async #commit(offer: Offer, plan: SocketPlan, logsPerSecondPerNode: number): Promise<void> {
+    const { sockets, store, logger } = this.#options
+    sockets.commit(plan)
+    for (const socket of plan.opened) {
+      const name = [...plan.entryPoints].find(([, bound]) => bound.socket === socket)?.[0]
+      logger.info({ entryPoint: name, address: socket.address }, 'listening')
+    }
+    const { version, hash, resources } = offer.candidate
+    const appliedAtMs = offer.appliedAtMs ?? Date.now()
+    const { source } = offer
+    this.#running = { version, hash, resources, appliedAtMs, source, logsPerSecondPerNode }
+    this.#problems = []
+    this.#stored = undefined
+    try {
+      await store.save(this.#running)
+    } catch (error) {
+      const reason = reasonOf(error)
+      logger.error({ version, reason }, 'the applied version could not be written to the disk')
+    }
+  }
+
+  /** A control plane that has lost its data must not switch off a node that serves. */
+  #refusal({ resources, isEmptyOnPurpose }: Candidate): Problem | undefined {
+    if (isEmptyOnPurpose || resources.hasRouters()) return undefined
+    if (this.#running?.resources.hasRouters() !== true) return undefined
+    const reason = 'the version has no routers and is not marked as empty on purpose'
+    return problem(ResourceKind.UNSPECIFIED, '', '', reason)
+  }
+
+  #report(offer: Offer, problems: readonly Problem[]): void {
+    const { version, hash } = offer.candidate
+    const { logger, onOutcome } = this.#options
+    const tookMs = Date.now() - offer.receivedAtMs
+    if (problems.length === 0) {
+      logger.info({ version, tookMs, source: offer.source }, 'version applied')
+      onOutcome({ kind: 'applied', version, hash, tookMs })
+      return
+    }
+    if (offer.isReported) return
+    offer.isReported = true
+    logger.error({ version, problems: problems.map(problemText) }, 'version rejected')
+    onOutcome({ kind: 'rejected', version, hash, problems })
+  }
+}
+
+function isSame(running: RunningVersion | undefined, { version, hash }: Candidate): boolean {
+  return running?.version === version && running.hash === hash
+}
+
+function offered(): { receivedAtMs: number; isReported: boolean } {
+  return { receivedAtMs: Date.now(), isReported: false }
+}
+
+const KIND_WORDS: Readonly<Record<number, string>> = {
+  [ResourceKind.ENTRY_POINT]: 'entry point',
+  [ResourceKind.ROUTER]: 'router',
+  [ResourceKind.SERVICE]: 'service',
+  [ResourceKind.CERTIFICATE]: 'certificate',
+  [ResourceKind.SETTINGS]: 'settings',
+}
+
+/** One line: object, field, reason. */
+export function problemText({ object, field, reason }: Problem): string {
+  const kind = object === undefined ? undefined : KIND_WORDS[object.kind]
+  const where = [kind, object?.name, field].filter((part) => part !== undefined && part !== '')
+  return where.length === 0 ? reason : `${where.join(' ')}: ${reason}`
+}
