@@ -1,0 +1,123 @@
+/** Builds the admin API; whoever builds it makes it listen and closes it. */
+import fastifySwagger from '@fastify/swagger'
+import fastifySwaggerUi from '@fastify/swagger-ui'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { Type } from 'typebox'
+import { applyRoutes } from './apply-routes.ts'
+import { requireToken } from './authentication.ts'
+import { answerBrokenConnection } from './broken-request.ts'
+import { ConfigurationWriter } from './configuration-writer.ts'
+import { joinTokenRoutes } from './join-token-routes.ts'
+import { apiLimits } from './limits.ts'
+import { nodeRoutes } from './node-routes.ts'
+import { openApi } from './open-api.ts'
+import type { AdminApiOptions, AdminApiParts } from './parts.ts'
+import { ApiError, sendProblem } from './problem-details.ts'
+import { resourceRoutes } from './resource-routes.ts'
+import { responses } from './schemas.ts'
+import { settingsRoutes } from './settings-routes.ts'
+import { statusRoutes } from './status-routes.ts'
+import { telemetryRoutes } from './telemetry-routes.ts'
+import { makeValidatorCompiler, SchemaMismatch, toApiError } from './validation.ts'
+import { versionRoutes } from './version-routes.ts'
+
+const collections = [
+  { kind: 'entry-point', path: 'entry-points' },
+  { kind: 'router', path: 'routers' },
+  { kind: 'service', path: 'services' },
+  { kind: 'certificate', path: 'certificates' },
+] as const
+
+const getHealth = {
+  tags: ['status'],
+  security: [],
+  response: responses({ 200: Type.Object({ status: Type.Literal('ok') }) }),
+}
+
+export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = options.log
+  const app: FastifyInstance = Fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: apiLimits.bodyBytesMax,
+    requestTimeout: apiLimits.requestTimeoutMs,
+    keepAliveTimeout: apiLimits.keepAliveTimeoutMs,
+    http: { headersTimeout: apiLimits.headTimeoutMs },
+    routerOptions: { maxParamLength: apiLimits.parameterCharactersMax },
+    clientErrorHandler: answerBrokenConnection,
+    frameworkErrors: (error, request, reply) => {
+      sendProblem(request, reply, error)
+    },
+  })
+  app.setValidatorCompiler(makeValidatorCompiler())
+  // What is sent is typed; serialising by schema would drop what a schema forgets without a word.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  setErrorHandling(app)
+  acceptJsonOnly(app)
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, url } = request
+    const took = Math.round(reply.elapsedTime)
+    request.log.debug({ method, url, status: reply.statusCode, tookMs: took }, 'answered')
+  })
+  await app.register(fastifySwagger, openApi(options.softwareVersion))
+  await app.register(fastifySwaggerUi, { routePrefix: '/api/docs' })
+  app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger())
+  app.get('/healthz', { schema: getHealth }, () => ({ status: 'ok' }))
+  await app.register(versionOne, { ...options, prefix: '/api/v1' })
+  return app
+}
+
+async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promise<void> {
+  app.addHook('onRequest', requireToken(options.adminToken))
+  // Within the prefix, so that the token is asked for first.
+  app.setNotFoundHandler(refuseUnknownRoute)
+  const { publisher, archive, nodes, joinTokens, telemetry, softwareVersion, now } = options
+  const parts: AdminApiParts = {
+    publisher,
+    archive,
+    nodes,
+    joinTokens,
+    telemetry,
+    softwareVersion,
+    now,
+    writer: new ConfigurationWriter(publisher),
+    startedAtMs: now(),
+  }
+  for (const collection of collections) {
+    await app.register(resourceRoutes, { ...parts, ...collection })
+  }
+  await app.register(settingsRoutes, parts)
+  await app.register(applyRoutes, parts)
+  await app.register(versionRoutes, parts)
+  await app.register(joinTokenRoutes, parts)
+  await app.register(nodeRoutes, parts)
+  await app.register(telemetryRoutes, parts)
+  await app.register(statusRoutes, parts)
+}
+
+function setErrorHandling(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (!(error instanceof SchemaMismatch)) return sendProblem(request, reply, error)
+    const locate = request.routeOptions.config.locate
+    return sendProblem(request, reply, toApiError(error, locate, request.body))
+  })
+  app.setNotFoundHandler(refuseUnknownRoute)
+}
+
+function refuseUnknownRoute(request: { method: string; url: string }): never {
+  throw new ApiError(404, `there is no ${request.method} ${request.url.split('?')[0]}`)
+}
+
+function acceptJsonOnly(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser(['text/plain', 'application/json'])
+  app.addContentTypeParser(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'string' },
+    (request, body, done) => {
+      // Clients send the type with a DELETE too; routes that need a body refuse its absence by their schema.
+      if (body === '') return done(null, undefined)
+      return parseJson(request, body.toString(), done)
+    },
+  )
+}

@@ -1,0 +1,15 @@
+/** The bounds of the admin API's connections. Those of its content: model/limits.ts. */
+import assert from 'node:assert'
+
+export const apiLimits = Object.freeze({
+  bodyBytesMax: 4_194_304,
+  headTimeoutMs: 10_000,
+  /** From a request's first byte to its last. */
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 30_000,
+  parameterCharactersMax: 255,
+  /** How long open requests may take to end when the server stops. */
+  stopGraceMs: 1_000,
+})
+
+assert(apiLimits.headTimeoutMs < apiLimits.requestTimeoutMs, 'a head is due before its body is')

@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { makeChain } from '../certificates/testing/make-certificate.ts'
+import { type ApiAnswer, RunningControlPlane } from './testing/running-control-plane.ts'
+
+let api: RunningControlPlane
+let document: {
+  paths: Record<string, Record<string, { responses: Record<string, { content?: object }> }>>
+}
+
+beforeAll(async () => {
+  api = await RunningControlPlane.start()
+  document = (await api.send('GET', '/api/openapi.json')).body
+})
+
+afterAll(() => api.remove())
+
+it('is what openapi.json holds (npm run -w control-plane openapi)', async () => {
+  const file = new URL('../../openapi.json', import.meta.url)
+  const written = JSON.parse(await readFile(file, 'utf8'))
+  // The version in it is that of the package, which the control plane of these tests does not have.
+  const info = { ...written.info, version: '0.0.0' }
+  expect({ ...written, info }).toEqual(document)
+})
+
+it('describes every answer as it is', async () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  ajv.addSchema(document, 'api')
+  const seen = new Set<string>()
+  const expectDescribed = (method: string, template: string, answer: ApiAnswer) => {
+    const escapePart = (text: string) => text.replaceAll('~', '~0').replaceAll('/', '~1')
+    const media = answer.contentType.split(';')[0] ?? ''
+    const place = `${method} ${template} ${answer.status}`
+    seen.add(`${method} ${template}`)
+    const operation = document.paths[template]?.[method]
+    expect([place, Object.keys(operation?.responses ?? {})]).toEqual([
+      place,
+      expect.arrayContaining([String(answer.status)]),
+    ])
+    if (answer.status === 204) return
+    const path = ['paths', template, method, 'responses', String(answer.status), 'content', media]
+    const validate = ajv.getSchema(
+      `api#/${[...path, 'schema'].map(escapePart).map(encodeURIComponent).join('/')}`,
+    )
+    expect([place, validate?.(answer.body), validate?.errors ?? null]).toEqual([place, true, null])
+  }
+  const call = async (method: string, path: string, body?: unknown, template = path) => {
+    const answer = await api.send(method.toUpperCase(), path, body)
+    expectDescribed(method, template, answer)
+    return answer
+  }
+  const v1 = '/api/v1'
+  const { chainPem, privateKeyPem } = await makeChain(['a.example'])
+  const bodies = {
+    services: { name: 'x', servers: [{ url: 'http://h:1' }] },
+    'entry-points': { name: 'x', address: ':1', protocol: 'http' },
+    routers: { name: 'x', service: 'x' },
+    certificates: { name: 'x', source: 'uploaded', chainPem, privateKeyPem },
+  }
+  for (const [path, body] of Object.entries(bodies)) {
+    const one = `${v1}/${path}/{name}`
+    await call('post', `${v1}/${path}`, body)
+    await call('post', `${v1}/${path}`, body)
+    await call('post', `${v1}/${path}`, {})
+    await call('get', `${v1}/${path}`)
+    await call('get', `${v1}/${path}/x`, undefined, one)
+    await call('get', `${v1}/${path}/y`, undefined, one)
+    await call('put', `${v1}/${path}/x`, body, one)
+    await call('patch', `${v1}/${path}/x`, {}, one)
+  }
+  await call('delete', `${v1}/services/x`, undefined, `${v1}/services/{name}`)
+  for (const path of Object.keys(bodies).toReversed()) {
+    await call('delete', `${v1}/${path}/x`, undefined, `${v1}/${path}/{name}`)
+  }
+  await call('get', `${v1}/settings`)
+  await call('put', `${v1}/settings`, {})
+  await call('post', `${v1}/apply`, { resources: [{ kind: 'settings' }] })
+  await call('post', `${v1}/apply`, { resources: [{ kind: 'router', name: 'r', service: 's' }] })
+  await call('get', `${v1}/versions`)
+  await call('get', `${v1}/versions/1`, undefined, `${v1}/versions/{number}`)
+  const { body: created } = await call('post', `${v1}/join-tokens`, { labels: { a: 'b' } })
+  await call('get', `${v1}/join-tokens`)
+  await call('delete', `${v1}/join-tokens/${created.id}`, undefined, `${v1}/join-tokens/{id}`)
+  await call('get', `${v1}/nodes`)
+  await call('get', `${v1}/nodes/x`, undefined, `${v1}/nodes/{node}`)
+  await call('post', `${v1}/nodes/x/revoke`, undefined, `${v1}/nodes/{node}/revoke`)
+  await call('get', `${v1}/analytics/traffic?by=node`, undefined, `${v1}/analytics/traffic`)
+  await call('get', `${v1}/logs`)
+  await call('get', `${v1}/status`)
+  await call('get', '/healthz')
+  const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method} ${path}`),
+  )
+  expect([...seen].toSorted()).toEqual(described.toSorted())
+})
+
+it('can be browsed', async () => {
+  const page = await api.send('GET', '/api/docs/', undefined, { token: null })
+  expect([page.status, page.contentType]).toEqual([200, 'text/html; charset=utf-8'])
+})

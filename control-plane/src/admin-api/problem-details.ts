@@ -1,0 +1,98 @@
+/** Errors as RFC 9457 problem details. The only place that decides what a failure looks like outside. */
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { JoinTokenError } from '../fleet/join-tokens.ts'
+import type { Problem } from '../model/kinds.ts'
+import { Refusal, type RefusalCode } from '../model/refusal.ts'
+import { TelemetryQueryError } from '../telemetry/query-error.ts'
+
+export interface ProblemDetails {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance?: string
+  readonly problems?: readonly Problem[]
+}
+
+interface Definition {
+  readonly slug: string
+  readonly title: string
+  readonly status: number
+}
+
+const refusals: Record<RefusalCode, Definition> = {
+  malformed: { slug: 'malformed-request', title: 'The request is malformed', status: 400 },
+  invalid: {
+    slug: 'invalid-configuration',
+    title: 'The configuration would be invalid',
+    status: 422,
+  },
+  'not-found': { slug: 'not-found', title: 'Not found', status: 404 },
+  'name-taken': { slug: 'name-taken', title: 'The name is taken', status: 409 },
+  referenced: { slug: 'still-referenced', title: 'The resource is still used', status: 409 },
+}
+
+const statuses: Record<number, Definition> = {
+  400: refusals.malformed,
+  401: { slug: 'unauthorized', title: 'The admin token is missing or wrong', status: 401 },
+  404: refusals['not-found'],
+  413: { slug: 'too-large', title: 'The request is too large', status: 413 },
+  414: { slug: 'too-large', title: 'The request is too large', status: 414 },
+  415: { slug: 'unsupported-media-type', title: 'The media type is not supported', status: 415 },
+}
+
+const internal: Definition = { slug: 'internal', title: 'Internal error', status: 500 }
+
+export const problemMediaType = 'application/problem+json'
+
+/** Sent by an `onRequest` hook or handler in place of an answer. */
+export class ApiError extends Error {
+  readonly statusCode: number
+  readonly problems: readonly Problem[] | undefined
+
+  constructor(statusCode: 400 | 401 | 404, detail: string, problems?: readonly Problem[]) {
+    super(detail)
+    this.statusCode = statusCode
+    this.problems = problems
+  }
+}
+
+export function toProblemDetails(error: unknown): ProblemDetails {
+  if (error instanceof Refusal) {
+    return compose(refusals[error.code], error.message, error.problems)
+  }
+  if (error instanceof TelemetryQueryError || error instanceof JoinTokenError) {
+    const { field, reason } = error
+    return compose(refusals.malformed, error.message, [{ kind: '', name: '', field, reason }])
+  }
+  if (error instanceof ApiError)
+    return compose(definitionOf(error.statusCode), error.message, error.problems)
+  const { statusCode = 500, message = '' } = error as Partial<FastifyError>
+  // Fastify's own refusals (body too large, not JSON ...) have messages that are meant for clients.
+  if (statusCode >= 400 && statusCode < 500) return compose(definitionOf(statusCode), message)
+  return compose(internal, 'the control plane failed; its log has the reason')
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown) {
+  const details = toProblemDetails(error)
+  if (details.status >= 500) request.log.error({ err: error }, 'request failed')
+  return reply
+    .code(details.status)
+    .header('content-type', problemMediaType)
+    .send({ ...details, instance: request.url.split('?')[0] })
+}
+
+function definitionOf(status: number): Definition {
+  const title = STATUS_CODES[status] ?? 'The request is refused'
+  return statuses[status] ?? { slug: 'refused', title, status }
+}
+
+function compose(
+  { slug, title, status }: Definition,
+  detail: string,
+  problems: readonly Problem[] = [],
+): ProblemDetails {
+  const base = { type: `urn:sluice:problem:${slug}`, title, status, detail }
+  return problems.length === 0 ? base : { ...base, problems }
+}

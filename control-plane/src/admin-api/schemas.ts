@@ -1,0 +1,321 @@
+/** Schemas of answers, and of what several routes share. */
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { fleetLimits } from '../fleet/limits.ts'
+import { KINDS } from '../model/kinds.ts'
+import {
+  Certificate,
+  EntryPoint,
+  Router,
+  requestSchema,
+  Service,
+  Settings,
+} from '../model/resources.ts'
+
+export const pageLimits = Object.freeze({ default: 100, max: 1_000 })
+
+const strict = { additionalProperties: false } as const
+const Time = Type.String({ format: 'date-time' })
+const NullableTime = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' })
+
+const Page = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, maximum: pageLimits.max, default: pageLimits.default }),
+    offset: Type.Integer({ minimum: 0, default: 0 }),
+  },
+  strict,
+)
+/** Optional for those who ask; filled in for those who answer. */
+export const PageQuery = Type.Unsafe<Static<typeof Page>>(requestSchema(Page))
+
+export function pageOf<T extends TSchema>(item: T) {
+  return Type.Object({ items: Type.Array(item), total: Type.Integer() })
+}
+
+export const NameParameters = Type.Object({ name: Type.String() })
+
+const meta = { createdAt: Time, updatedAt: Time, revision: Type.Integer() }
+
+function answer<T extends TProperties>(title: string, schema: TObject<T>) {
+  return Type.Object({ ...schema.properties, ...meta }, { title })
+}
+
+const { publicKeyId: _, ...shownOfCertificate } = Certificate.properties
+
+/** Resources as answers show them. */
+export const answers = {
+  'entry-point': answer('EntryPoint', EntryPoint),
+  router: answer('Router', Router),
+  service: answer('Service', Service),
+  certificate: Type.Object(
+    { ...shownOfCertificate, warnings: Type.Array(Type.String()), ...meta },
+    { title: 'Certificate' },
+  ),
+  settings: Type.Object(
+    {
+      ...Settings.properties,
+      // Null: the defaults hold, since nothing was ever published.
+      createdAt: NullableTime,
+      updatedAt: NullableTime,
+      revision: Type.Integer(),
+    },
+    { title: 'Settings' },
+  ),
+}
+
+export const ProblemSchema = Type.Object(
+  {
+    kind: Type.Enum(['', ...KINDS]),
+    name: Type.String(),
+    field: Type.String({ description: 'path within the resource, like "servers[1].url"' }),
+    reason: Type.String(),
+  },
+  { title: 'Problem' },
+)
+
+export const ProblemDetailsSchema = Type.Object(
+  {
+    type: Type.String({ description: 'urn:sluice:problem:<slug>' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.Optional(Type.String()),
+    problems: Type.Optional(Type.Array(ProblemSchema)),
+  },
+  { title: 'ProblemDetails' },
+)
+
+/**
+ * What a route answers, for its documentation. Typed as unknown: answers are typed where they are made, and
+ * the tests hold every answer against the published document.
+ */
+export function responses(
+  success: Readonly<Record<number, TSchema>>,
+  ...failures: readonly number[]
+): Record<number, TSchema> {
+  const content = { 'application/problem+json': { schema: ProblemDetailsSchema } }
+  const refused = failures.map((status) => [
+    status,
+    { description: reasons[status] ?? 'failure', content },
+  ])
+  const succeeded = Object.entries(success).map(([status, schema]) => [
+    status,
+    status === '204'
+      ? schema
+      : { description: 'success', content: { 'application/json': { schema } } },
+  ])
+  return Object.fromEntries([...succeeded, ...refused])
+}
+
+const reasons: Record<number, string> = {
+  400: 'the request is malformed',
+  401: 'the admin token is missing or wrong',
+  404: 'there is nothing of that name',
+  409: 'the name is taken, or the resource is still used',
+  413: 'the body is too large',
+  415: 'the media type is not supported',
+  422: 'the configuration would be invalid',
+}
+
+export const Counts = Type.Object(
+  {
+    entryPoints: Type.Integer(),
+    routers: Type.Integer(),
+    services: Type.Integer(),
+    certificates: Type.Integer(),
+  },
+  { title: 'Counts' },
+)
+
+export const VersionSummary = Type.Object(
+  {
+    number: Type.Integer(),
+    hash: Type.String(),
+    author: Type.String(),
+    message: Type.String(),
+    createdAt: Time,
+    counts: Counts,
+  },
+  { title: 'VersionSummary' },
+)
+
+export const VersionAnswer = Type.Object(
+  {
+    ...VersionSummary.properties,
+    resources: Type.Array(
+      Type.Object({ kind: Type.Enum([...KINDS]) }, { description: 'the kind and the fields' }),
+    ),
+  },
+  { title: 'Version' },
+)
+
+export const ApplyAnswer = Type.Object(
+  {
+    version: Type.Integer(),
+    changes: Type.Array(
+      Type.Object({
+        kind: Type.Enum([...KINDS]),
+        name: Type.String(),
+        change: Type.Enum(['created', 'replaced', 'unchanged']),
+      }),
+    ),
+    warnings: Type.Array(ProblemSchema),
+  },
+  { title: 'Applied' },
+)
+
+const Labels = Type.Record(Type.String(), Type.String())
+
+export const NodeAnswer = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    labels: Labels,
+    state: Type.Enum(['in-sync', 'updating', 'rejected', 'lost', 'revoked']),
+    isConnected: Type.Boolean(),
+    connectedAt: NullableTime,
+    lastSeenAt: NullableTime,
+    version: Type.Integer({ description: '0: the node runs none' }),
+    hash: Type.String(),
+    appliedAt: NullableTime,
+    tookMs: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    rejected: Type.Unsafe({
+      type: ['object', 'null'],
+      properties: {
+        version: Type.Integer(),
+        at: Time,
+        problems: Type.Array(ProblemSchema),
+      },
+    }),
+    softwareVersion: Type.String(),
+    features: Type.Array(Type.String()),
+    bootId: Type.String(),
+    workers: Type.Integer(),
+    certificateExpiresAt: Time,
+    enrolledAt: Time,
+    address: Type.String(),
+  },
+  { title: 'Node' },
+)
+
+export const JoinTokenRequest = Type.Object(
+  {
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        default: {},
+        description: 'pinned to the nodes that join with it',
+      }),
+    ),
+    expiresInSeconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: fleetLimits.joinTokenSecondsMax, default: 3_600 }),
+    ),
+    uses: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: fleetLimits.joinTokenUsesMax, default: 1 }),
+    ),
+  },
+  strict,
+)
+
+export const JoinTokenAnswer = Type.Object(
+  {
+    id: Type.String(),
+    labels: Labels,
+    createdAt: Time,
+    expiresAt: Time,
+    uses: Type.Integer(),
+    usesLeft: Type.Integer(),
+  },
+  { title: 'JoinToken' },
+)
+
+export const TrafficAnswer = Type.Object(
+  {
+    by: Type.Enum(['node', 'router', 'service']),
+    from: Time,
+    to: Time,
+    stepMs: Type.Integer(),
+    series: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        points: Type.Array(
+          Type.Object({
+            time: Time,
+            requests: Type.Object({
+              total: Type.Integer(),
+              informational: Type.Integer(),
+              success: Type.Integer(),
+              redirection: Type.Integer(),
+              clientError: Type.Integer(),
+              serverError: Type.Integer(),
+              none: Type.Integer(),
+            }),
+            bytesIn: Type.Integer(),
+            bytesOut: Type.Integer(),
+            latency: Type.Object({
+              count: Type.Integer(),
+              meanMs: Type.Number(),
+              p50Ms: Type.Number(),
+              p90Ms: Type.Number(),
+              p99Ms: Type.Number(),
+            }),
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'Traffic' },
+)
+
+export const LogsAnswer = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        time: Time,
+        node: Type.String(),
+        router: Type.String(),
+        service: Type.String(),
+        server: Type.String(),
+        entryPoint: Type.String(),
+        clientAddress: Type.String(),
+        method: Type.String(),
+        host: Type.String(),
+        path: Type.String(),
+        protocol: Type.String(),
+        status: Type.Integer({ description: '0: none was sent' }),
+        outcome: Type.String(),
+        bytesIn: Type.Integer(),
+        bytesOut: Type.Integer(),
+        durationMs: Type.Number(),
+        firstByteMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
+        attempts: Type.Integer(),
+        userAgent: Type.String(),
+        weight: Type.Number({ description: 'how many requests the line stands for' }),
+      }),
+    ),
+    next: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'the cursor of the next, older page',
+    }),
+  },
+  { title: 'Logs' },
+)
+
+export const StatusAnswer = Type.Object(
+  {
+    version: Type.Integer({ description: '0: nothing was ever published' }),
+    hash: Type.String(),
+    publishedAt: NullableTime,
+    nodes: Type.Object({
+      total: Type.Integer(),
+      connected: Type.Integer(),
+      inSync: Type.Integer(),
+      rejected: Type.Integer(),
+      lost: Type.Integer(),
+      revoked: Type.Integer(),
+    }),
+    counts: Counts,
+    startedAt: Time,
+    softwareVersion: Type.String(),
+  },
+  { title: 'Status' },
+)

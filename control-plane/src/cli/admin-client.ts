@@ -1,0 +1,179 @@
+/**
+ * Speaks HTTP to the admin API and turns everything that is not a success into a CommandFailure. Knows
+ * paths only as they are passed in; what the answers mean belongs to the commands.
+ */
+import { Agent, request } from 'undici'
+import type { AccessToken } from './access-token.ts'
+import {
+  CommandFailure,
+  exitCodes,
+  messageOf,
+  type ProblemDetail,
+  RequestRefused,
+} from './failures.ts'
+
+const limits = Object.freeze({
+  connectTimeoutMs: 5_000,
+  /** Whole exchange: the largest apply validates and stores its configuration before it answers. */
+  requestTimeoutMs: 60_000,
+  /** As the admin API takes; beyond it the connection is closed while we still write. */
+  requestBytesMax: 4 * 1024 * 1024,
+  answerBytesMax: 256 * 1024 * 1024,
+})
+
+export interface Answer {
+  readonly status: number
+  /** The version that holds after a write; undefined for reads. */
+  readonly version: string | undefined
+  readonly body: unknown
+}
+
+interface Sent {
+  readonly body?: unknown
+  readonly query?: Readonly<Record<string, string | undefined>>
+}
+
+export class AdminClient {
+  readonly #base: URL
+  readonly #accessToken: AccessToken
+  readonly #agent = new Agent({
+    connect: { timeout: limits.connectTimeoutMs },
+    maxResponseSize: limits.answerBytesMax,
+  })
+
+  /** @param base as parseServer() answers it. */
+  constructor(base: URL, accessToken: AccessToken) {
+    this.#base = base
+    this.#accessToken = accessToken
+  }
+
+  async get(path: string, query: Sent['query'] = {}): Promise<unknown> {
+    return (await this.send('GET', path, { query })).body
+  }
+
+  async send(method: 'GET' | 'POST' | 'DELETE', path: string, sent: Sent = {}): Promise<Answer> {
+    const url = this.#urlOf(path, sent.query)
+    const content = sent.body === undefined ? null : JSON.stringify(sent.body)
+    requireSize(content)
+    const { status, headers, text } = await this.#exchange(method, url, content)
+    const body = parseJson(text)
+    if (status >= 400) throw this.#refusal(status, body)
+    if (status >= 300 || (text !== '' && body === undefined)) throw this.#notOurs(status)
+    const version = headers['sluice-version']
+    return { status, version: typeof version === 'string' ? version : undefined, body }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  #urlOf(path: string, query: Sent['query'] = {}): URL {
+    const url = new URL(`api/v1/${path}`, this.#base)
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, value)
+    }
+    return url
+  }
+
+  async #exchange(method: 'GET' | 'POST' | 'DELETE', url: URL, content: string | null) {
+    try {
+      const answer = await request(url, {
+        method,
+        dispatcher: this.#agent,
+        signal: AbortSignal.timeout(limits.requestTimeoutMs),
+        headers: {
+          authorization: `Bearer ${this.#accessToken.token}`,
+          accept: 'application/json, application/problem+json',
+          ...(content === null ? {} : { 'content-type': 'application/json' }),
+        },
+        body: content,
+      })
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        text: await answer.body.text(),
+      }
+    } catch (error) {
+      throw new CommandFailure(
+        exitCodes.unreachable,
+        `cannot reach the control plane at ${this.#base.origin}: ${reasonOf(error)}`,
+        { cause: error },
+      )
+    }
+  }
+
+  #refusal(status: number, body: unknown): CommandFailure {
+    if (status === 401) {
+      return new CommandFailure(
+        exitCodes.refused,
+        `the control plane at ${this.#base.origin} does not accept the admin token from ` +
+          this.#accessToken.origin,
+      )
+    }
+    if (!isObject(body) || typeof body.title !== 'string') return this.#notOurs(status)
+    const { title, detail, problems } = body
+    const summary = typeof detail === 'string' && detail !== '' ? detail : title
+    return new RequestRefused(
+      status,
+      summary,
+      Array.isArray(problems) ? problems.filter(isProblem) : [],
+    )
+  }
+
+  #notOurs(status: number): CommandFailure {
+    return new CommandFailure(
+      exitCodes.unreachable,
+      `what answers at ${this.#base.origin} is not a Sluice control plane (status ${status})`,
+    )
+  }
+}
+
+export function parseServer(server: string): URL {
+  const url = URL.parse(server)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new CommandFailure(
+      exitCodes.usage,
+      `--server: "${server}" is not a URL like http://127.0.0.1:7400`,
+    )
+  }
+  if (!url.pathname.endsWith('/')) url.pathname += '/'
+  return url
+}
+
+function requireSize(content: string | null): void {
+  const bytes = content === null ? 0 : Buffer.byteLength(content)
+  if (bytes <= limits.requestBytesMax) return
+  const mebibytes = (bytes / 1024 / 1024).toFixed(1)
+  throw new CommandFailure(
+    exitCodes.refused,
+    `${mebibytes} MiB are too much for one request; the control plane takes at most 4 MiB`,
+  )
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Told apart by the caller: an empty answer is fine, other text is not from our API.
+    return undefined
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return `no answer within ${limits.requestTimeoutMs / 1000} s`
+  // Node wraps the failures of several addresses in one AggregateError with an empty message.
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ')
+  return error.message
+}
+
+function isProblem(value: unknown): value is ProblemDetail {
+  return (
+    isObject(value) &&
+    ['kind', 'name', 'field', 'reason'].every((field) => typeof value[field] === 'string')
+  )
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

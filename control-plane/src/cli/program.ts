@@ -1,0 +1,81 @@
+/** Composes the command line: options that all commands share, and one function per group of commands. */
+import { Command, CommanderError, Option } from 'commander'
+import { readAccessToken } from './access-token.ts'
+import { AdminClient, parseServer } from './admin-client.ts'
+import { addNodeCommands } from './commands/nodes.ts'
+import { addResourceCommands } from './commands/resources.ts'
+import { addStatusCommand } from './commands/status.ts'
+import { addTokenCommands } from './commands/tokens.ts'
+import { addTrafficCommands } from './commands/traffic.ts'
+import { addVersionCommand } from './commands/versions.ts'
+import { CommandFailure, exitCodes } from './failures.ts'
+import type { RunAction } from './session.ts'
+
+export interface Surroundings {
+  readonly environment: NodeJS.ProcessEnv
+  readonly write: (text: string) => void
+  readonly writeError: (text: string) => void
+}
+
+interface SharedOptions {
+  readonly server: string
+  readonly tokenFile?: string
+  readonly json?: boolean
+}
+
+/** Answers the exit code; never throws for what a user can cause. */
+export async function runCommandLine(
+  argv: readonly string[],
+  surroundings: Surroundings,
+): Promise<number> {
+  try {
+    await buildProgram(surroundings).parseAsync([...argv], { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage
+    if (!(error instanceof CommandFailure)) throw error
+    surroundings.writeError(error.message)
+    return error.exitCode
+  }
+}
+
+function buildProgram({ environment, write, writeError }: Surroundings): Command {
+  const program = new Command('sluice')
+    .description('Steers a Sluice control plane through its admin API.')
+    .addOption(
+      new Option('--server <url>', 'where the admin API answers (env: SLUICE_SERVER)').default(
+        environment.SLUICE_SERVER || 'http://127.0.0.1:7400',
+      ),
+    )
+    .option(
+      '--token-file <file>',
+      'file with the admin token (env: SLUICE_TOKEN_FILE, or the token itself in SLUICE_TOKEN; ' +
+        'default: .sluice/admin-token)',
+    )
+    .option('--json', 'print what the API answers, as JSON')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => write(text.trimEnd()),
+      writeErr: (text) => writeError(text.trimEnd()),
+    })
+    .showHelpAfterError('Run with --help to see what can be given.')
+    .exitOverride()
+
+  const run: RunAction = async (action) => {
+    const { server, tokenFile, json } = program.opts<SharedOptions>()
+    const base = parseServer(server)
+    const admin = new AdminClient(base, readAccessToken(tokenFile, environment))
+    try {
+      await action({ admin, isJson: json === true, write })
+    } finally {
+      await admin.close()
+    }
+  }
+  addStatusCommand(program, run)
+  addResourceCommands(program, run)
+  addNodeCommands(program, run)
+  addTokenCommands(program, run)
+  addVersionCommand(program, run)
+  addTrafficCommands(program, run)
+  return program
+}

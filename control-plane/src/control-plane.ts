@@ -1,0 +1,166 @@
+/** The composition root: makes every part, hands it what it needs, and ends it in the opposite order. */
+import type { Logger } from 'pino'
+import { AdminServer } from './admin-api/admin-server.ts'
+import { CertificateAuthority } from './certificates/authority.ts'
+import { DataDirectory } from './data-directory.ts'
+import { explain } from './errors.ts'
+import { FleetServer } from './fleet/fleet-server.ts'
+import { JoinTokens } from './fleet/join-tokens.ts'
+import { NodeRegistry } from './fleet/node-registry.ts'
+import { Publisher } from './publishing/publisher.ts'
+import { VersionArchive } from './publishing/version-archive.ts'
+import type { ListenAddress, Settings } from './settings.ts'
+import { openDatabase, openTelemetryDatabase } from './store/database.ts'
+import { Vault, VaultError } from './store/vault.ts'
+import { Telemetry } from './telemetry/telemetry.ts'
+
+export interface ControlPlaneOptions {
+  readonly settings: Settings
+  readonly softwareVersion: string
+  readonly log: Logger
+  readonly now: () => number
+}
+
+interface Addresses {
+  readonly adminAddress: string
+  readonly fleetAddress: string
+}
+
+const renewalIntervalMs = 3_600_000
+
+export class ControlPlane {
+  /** HOST:PORT, with the port that was bound. */
+  readonly adminAddress: string
+  readonly fleetAddress: string
+  readonly #cleanups: Cleanups
+
+  private constructor(addresses: Addresses, cleanups: Cleanups) {
+    this.adminAddress = addresses.adminAddress
+    this.fleetAddress = addresses.fleetAddress
+    this.#cleanups = cleanups
+  }
+
+  /** Throws a StartError with one clear sentence when something outside is not as it must be. */
+  static async start(options: ControlPlaneOptions): Promise<ControlPlane> {
+    const cleanups = new Cleanups()
+    try {
+      return new ControlPlane(await start(options, cleanups), cleanups)
+    } catch (error) {
+      await cleanups.run()
+      throw error
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#cleanups.run()
+  }
+}
+
+async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<Addresses> {
+  const { settings, softwareVersion, log, now } = options
+  const directory = await DataDirectory.claim(settings.dataDir)
+  cleanups.add(() => directory.release())
+  const adminToken = await directory.adminToken()
+  const vault = new Vault(await directory.masterKey(settings))
+  const db = await opened(directory.file('sluice.db'), openDatabase)
+  cleanups.add(() => db.destroy())
+  const telemetryDb = await opened(directory.file('telemetry.db'), openTelemetryDatabase)
+  cleanups.add(() => telemetryDb.destroy())
+
+  const authority = await unsealed(() => CertificateAuthority.open({ db, vault, now }))
+  await directory.writeAuthority(authority.caPem)
+  const publisher = await unsealed(() => Publisher.open({ db, vault, authority, now }))
+  publisher.onPublished(({ number, hash }) =>
+    log.info({ version: Number(number), hash }, 'published'),
+  )
+  cleanups.add(renewCertificates(publisher, log))
+  const nodes = new NodeRegistry({ db, versions: publisher, now })
+  const joinTokens = new JoinTokens({ db, authority, now })
+  const telemetry = await Telemetry.open({ db: telemetryDb, nodes, now, log })
+  cleanups.add(() => telemetry.close())
+
+  const fleet = new FleetServer({
+    versions: publisher,
+    registry: nodes,
+    tokens: joinTokens,
+    authority,
+    telemetry,
+    serverNames: settings.fleetNames,
+    now,
+    log,
+  })
+  const fleetAddress = await fleet.start(formatAddress(settings.fleet)).catch((error: unknown) => {
+    throw explain(error, `the fleet server cannot listen on ${formatAddress(settings.fleet)}`)
+  })
+  cleanups.add(() => fleet.stop())
+
+  const archive = new VersionArchive(db)
+  const parts = { publisher, archive, nodes, joinTokens, telemetry, softwareVersion, now, log }
+  const admin = await AdminServer.create({ ...parts, adminToken })
+  cleanups.add(() => admin.stop())
+  const { address, port } = await admin.start(settings.admin).catch((error: unknown) => {
+    throw explain(error, `the admin API cannot listen on ${formatAddress(settings.admin)}`)
+  })
+  const adminAddress = formatAddress({ host: address, port })
+  return { adminAddress, fleetAddress }
+}
+
+/** What has to be ended, last made first. One that fails does not keep the others from ending. */
+class Cleanups {
+  readonly #steps: (() => unknown)[] = []
+
+  add(step: () => unknown): void {
+    this.#steps.push(step)
+  }
+
+  async run(): Promise<void> {
+    const failures: unknown[] = []
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
+      try {
+        await step()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0)
+      throw new AggregateError(failures, 'the control plane did not end cleanly')
+  }
+}
+
+async function opened<T>(file: string, open: (file: string) => Promise<T>): Promise<T> {
+  try {
+    return await open(file)
+  } catch (error) {
+    throw explain(error, `the database ${file} cannot be opened`)
+  }
+}
+
+async function unsealed<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    throw error instanceof VaultError
+      ? explain(error, 'the master key does not fit the data')
+      : error
+  }
+}
+
+/** Returns the function that ends it. */
+function renewCertificates(publisher: Publisher, log: Logger): () => void {
+  const renew = async () => {
+    try {
+      const names = await publisher.renewInternalCertificates()
+      if (names.length > 0) log.info({ certificates: names }, 'renewed internal certificates')
+    } catch (error) {
+      log.error({ err: error }, 'internal certificates were not renewed')
+    }
+  }
+  void renew()
+  const timer = setInterval(renew, renewalIntervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+function formatAddress({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

@@ -1,0 +1,76 @@
+/** Every bound of the fleet server. Times are apart, since tests shorten them. */
+import assert from 'node:assert/strict'
+
+export const fleetLimits = Object.freeze({
+  requestBytesMax: 4 * 1_048_576,
+  answerBytesMax: 64 * 1_048_576,
+  /** Calls that one connection may have open; a node needs two. */
+  callsPerConnectionMax: 16,
+
+  nodeNameCharactersMax: 63,
+  labelsMax: 32,
+  labelKeyCharactersMax: 63,
+  labelValueCharactersMax: 255,
+  tokenCharactersMax: 200,
+  joinTokensMax: 1_000,
+  joinTokenUsesMax: 1_000,
+  joinTokenSecondsMax: 30 * 86_400,
+  /** How long an expired token is kept to be able to say so. */
+  joinTokenRememberedMs: 7 * 86_400_000,
+
+  bootIdCharactersMax: 64,
+  softwareVersionCharactersMax: 64,
+  featuresMax: 64,
+  featureCharactersMax: 64,
+  workersMax: 1_024,
+  problemsMax: 100,
+  problemCharactersMax: 500,
+  detailsCharactersMax: 1_000,
+  /** Updates of one session whose late answers are still known. */
+  sentUpdatesMax: 16,
+
+  /** Streams of nodes per second and at once, so that a whole fleet that comes back does not stall us. */
+  admittedPerSecond: 400,
+  admittedBurst: 400,
+  enrolmentsPerSecond: 20,
+  enrolmentsBurst: 100,
+})
+
+export interface FleetTimings {
+  readonly helloDueMs: number
+  readonly pingIntervalMs: number
+  readonly pongDueMs: number
+  /** How long the session of a node may take to prove itself alive when another one claims its place. */
+  readonly aliveCheckMs: number
+  /** After this, an update without an answer no longer holds back the one after it. */
+  readonly answerDueMs: number
+  readonly smallWriteMs: number
+  readonly updateWriteMs: number
+  /** From the polite end of a stream to its reset. */
+  readonly endGraceMs: number
+  readonly lastSeenSavedMs: number
+  readonly handshakeMs: number
+  readonly idleConnectionMs: number
+  readonly stopGraceMs: number
+}
+
+export const fleetTimings: FleetTimings = Object.freeze({
+  helloDueMs: 10_000,
+  pingIntervalMs: 10_000,
+  pongDueMs: 10_000,
+  aliveCheckMs: 2_000,
+  answerDueMs: 30_000,
+  smallWriteMs: 10_000,
+  updateWriteMs: 60_000,
+  endGraceMs: 1_000,
+  lastSeenSavedMs: 60_000,
+  handshakeMs: 10_000,
+  idleConnectionMs: 60_000,
+  stopGraceMs: 1_500,
+})
+
+assert(fleetTimings.endGraceMs < 2_000, 'a revoked node is cut off within two seconds')
+assert(
+  fleetTimings.pongDueMs <= fleetTimings.pingIntervalMs,
+  'one ping is answered before the next one leaves',
+)

@@ -1,0 +1,337 @@
+/**
+ * The nodes: who enrolled, what each runs, and which are connected. What they run is in the database at
+ * once; who is connected is known in memory only, so after a restart nobody is until it comes back.
+ */
+import type { IssuedNodeCertificate } from '../certificates/authority.ts'
+import type { VersionSource } from '../publishing/published-version.ts'
+import type { Database } from '../store/database.ts'
+import {
+  type EnrolmentOutcome,
+  enrolNode,
+  findNode,
+  findNodeByName,
+  forgetPreviousFingerprint,
+  listNodeNames,
+  listNodes,
+  type NodeRecord,
+  revokeNode,
+  updateNode,
+} from '../store/nodes.ts'
+import { readLabels } from './labels.ts'
+import { fleetTimings } from './limits.ts'
+
+export type NodeState = 'in-sync' | 'updating' | 'rejected' | 'lost' | 'revoked'
+
+export interface NodeProblem {
+  readonly kind: string
+  readonly name: string
+  readonly field: string
+  readonly reason: string
+}
+
+/** A node as the API shows it. */
+export interface NodeView {
+  readonly id: string
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly state: NodeState
+  readonly isConnected: boolean
+  readonly connectedAt: string | null
+  readonly lastSeenAt: string | null
+  readonly version: number
+  readonly hash: string
+  readonly appliedAt: string | null
+  readonly tookMs: number | null
+  readonly rejected: {
+    readonly version: number
+    readonly at: string
+    readonly problems: readonly NodeProblem[]
+  } | null
+  readonly softwareVersion: string
+  readonly features: readonly string[]
+  readonly bootId: string
+  readonly workers: number
+  readonly certificateExpiresAt: string
+  readonly enrolledAt: string
+  readonly address: string
+}
+
+export interface EnrolledNode {
+  readonly id: string
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly certificate: IssuedNodeCertificate
+}
+
+/** What a node says of itself when it connects. */
+export interface ConnectedNode {
+  readonly address: string
+  readonly bootId: string
+  readonly softwareVersion: string
+  readonly features: readonly string[]
+  readonly workers: number
+  readonly version: number
+  readonly hash: string
+  /** 0: nothing runs. */
+  readonly appliedAtMs: number
+}
+
+interface LiveNode {
+  /** Whose connection it is: a late goodbye of an older one must not count. */
+  readonly session: object
+  readonly connectedAtMs: number
+  lastSeenAtMs: number
+  savedAtMs: number
+}
+
+export class NodeRegistry {
+  readonly #db: Database
+  readonly #versions: VersionSource
+  readonly #now: () => number
+  readonly #live = new Map<string, LiveNode>()
+  readonly #goodbyes = new Set<Promise<void>>()
+  readonly #revoked = new Set<string>()
+  readonly #revocationListeners = new Set<(nodeId: string) => void>()
+
+  constructor(options: {
+    readonly db: Database
+    readonly versions: VersionSource
+    readonly now: () => number
+  }) {
+    this.#db = options.db
+    this.#versions = options.versions
+    this.#now = options.now
+  }
+
+  async list(): Promise<NodeView[]> {
+    return (await listNodes(this.#db)).map((row) => this.#toView(row))
+  }
+
+  async find(nameOrId: string): Promise<NodeView | undefined> {
+    const row = await this.#findRecord(nameOrId)
+    return row === undefined ? undefined : this.#toView(row)
+  }
+
+  /** Ends a node's trust for good; undefined: there is no such node. */
+  async revoke(nameOrId: string): Promise<NodeView | undefined> {
+    const row = await this.#findRecord(nameOrId)
+    if (row === undefined) {
+      return undefined
+    }
+    await revokeNode(this.#db, row.id, this.#now())
+    this.#revoked.add(row.id)
+    for (const listener of this.#revocationListeners) {
+      listener(row.id)
+    }
+    const live = this.#live.get(row.id)
+    if (live !== undefined) {
+      await this.disconnected(row.id, live.session)
+    }
+    return this.find(row.id)
+  }
+
+  /** Calls back when a node is revoked. Returns the function that ends the subscription. */
+  onRevoked(listener: (nodeId: string) => void): () => void {
+    this.#revocationListeners.add(listener)
+    return () => this.#revocationListeners.delete(listener)
+  }
+
+  /** True when the node was revoked since we started: for those who looked it up before. */
+  wasRevoked(nodeId: string): boolean {
+    return this.#revoked.has(nodeId)
+  }
+
+  nodeNames(): Promise<{ id: string; name: string }[]> {
+    return listNodeNames(this.#db)
+  }
+
+  findRecord(nodeId: string): Promise<NodeRecord | undefined> {
+    return findNode(this.#db, nodeId)
+  }
+
+  enrol(tokenId: string, node: EnrolledNode): Promise<EnrolmentOutcome> {
+    return enrolNode(this.#db, tokenId, {
+      id: node.id,
+      name: node.name,
+      labels: JSON.stringify(node.labels),
+      enrolled_at_ms: this.#now(),
+      fingerprint: node.certificate.fingerprint,
+      certificate_expires_at_ms: node.certificate.expiresAtMs,
+    })
+  }
+
+  /** The certificate in use is the current one, so the one before it is no longer accepted. */
+  confirmCertificate(nodeId: string, fingerprint: string): Promise<void> {
+    return forgetPreviousFingerprint(this.#db, nodeId, fingerprint)
+  }
+
+  /** `inUse` stays accepted until the new certificate was seen: its owner may never get the answer. */
+  async renewCertificate(
+    nodeId: string,
+    inUse: string,
+    certificate: IssuedNodeCertificate,
+  ): Promise<void> {
+    await updateNode(this.#db, nodeId, {
+      fingerprint: certificate.fingerprint,
+      previous_fingerprint: inUse,
+      certificate_expires_at_ms: certificate.expiresAtMs,
+    })
+  }
+
+  /** Returns the hash that the node refused and must not be sent again, if there is one. */
+  async connected(
+    nodeId: string,
+    session: object,
+    node: ConnectedNode,
+  ): Promise<string | undefined> {
+    const nowMs = this.#now()
+    const before = await findNode(this.#db, nodeId)
+    // A new process may accept what the one before refused: its software or its machine may have changed.
+    const isSameProcess = before?.boot_id === node.bootId
+    const hasRejected = isSameProcess && before.rejected_hash !== null
+    await updateNode(this.#db, nodeId, {
+      connected_at_ms: nowMs,
+      last_seen_at_ms: nowMs,
+      address: node.address,
+      boot_id: node.bootId,
+      software_version: node.softwareVersion,
+      features: JSON.stringify(node.features),
+      workers: node.workers,
+      version: node.version,
+      hash: node.hash,
+      applied_at_ms: node.appliedAtMs === 0 ? null : node.appliedAtMs,
+      ...(before?.hash === node.hash ? {} : { took_ms: null }),
+      ...(hasRejected ? {} : noRejection),
+    })
+    this.#live.set(nodeId, {
+      session,
+      connectedAtMs: nowMs,
+      lastSeenAtMs: nowMs,
+      savedAtMs: nowMs,
+    })
+    return hasRejected ? (before.rejected_hash ?? undefined) : undefined
+  }
+
+  async disconnected(nodeId: string, session: object): Promise<void> {
+    const live = this.#live.get(nodeId)
+    if (live?.session !== session) {
+      return
+    }
+    this.#live.delete(nodeId)
+    const recorded = updateNode(this.#db, nodeId, { last_seen_at_ms: live.lastSeenAtMs })
+    this.#goodbyes.add(recorded)
+    await recorded.finally(() => this.#goodbyes.delete(recorded))
+  }
+
+  /** Resolves when every disconnect that was told is recorded, well or not. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#goodbyes)
+  }
+
+  async seen(nodeId: string, session: object): Promise<void> {
+    const live = this.#live.get(nodeId)
+    if (live?.session !== session) {
+      return
+    }
+    live.lastSeenAtMs = this.#now()
+    if (live.lastSeenAtMs - live.savedAtMs >= fleetTimings.lastSeenSavedMs) {
+      live.savedAtMs = live.lastSeenAtMs
+      await updateNode(this.#db, nodeId, { last_seen_at_ms: live.lastSeenAtMs })
+    }
+  }
+
+  async applied(
+    nodeId: string,
+    update: { readonly version: number; readonly hash: string; readonly tookMs: number },
+  ): Promise<void> {
+    await updateNode(this.#db, nodeId, {
+      version: update.version,
+      hash: update.hash,
+      applied_at_ms: this.#now(),
+      took_ms: update.tookMs,
+      ...noRejection,
+    })
+  }
+
+  async rejected(
+    nodeId: string,
+    update: {
+      readonly version: number
+      readonly hash: string
+      readonly problems: readonly NodeProblem[]
+    },
+  ): Promise<void> {
+    await updateNode(this.#db, nodeId, {
+      rejected_version: update.version,
+      rejected_hash: update.hash,
+      rejected_at_ms: this.#now(),
+      rejected_problems: JSON.stringify(update.problems),
+    })
+  }
+
+  async #findRecord(nameOrId: string): Promise<NodeRecord | undefined> {
+    return (await findNode(this.#db, nameOrId)) ?? (await findNodeByName(this.#db, nameOrId))
+  }
+
+  #toView(row: NodeRecord): NodeView {
+    const live = this.#live.get(row.id)
+    return {
+      id: row.id,
+      name: row.name,
+      labels: readLabels(row.labels),
+      state: this.#stateOf(row, live !== undefined),
+      isConnected: live !== undefined,
+      connectedAt: toIso(live?.connectedAtMs ?? row.connected_at_ms),
+      lastSeenAt: toIso(live?.lastSeenAtMs ?? row.last_seen_at_ms),
+      version: row.version,
+      hash: row.hash,
+      appliedAt: toIso(row.applied_at_ms),
+      tookMs: row.took_ms,
+      rejected: toRejection(row),
+      softwareVersion: row.software_version,
+      features: JSON.parse(row.features) as string[],
+      bootId: row.boot_id,
+      workers: row.workers,
+      certificateExpiresAt: new Date(row.certificate_expires_at_ms).toISOString(),
+      enrolledAt: new Date(row.enrolled_at_ms).toISOString(),
+      address: row.address,
+    }
+  }
+
+  #stateOf(row: NodeRecord, isConnected: boolean): NodeState {
+    if (row.revoked_at_ms !== null) {
+      return 'revoked'
+    }
+    if (!isConnected) {
+      return 'lost'
+    }
+    const newest = this.#versions.current()
+    if (newest !== undefined && row.rejected_hash === newest.hash) {
+      return 'rejected'
+    }
+    const version = newest === undefined ? 0 : Number(newest.number)
+    return row.version === version && row.hash === (newest?.hash ?? '') ? 'in-sync' : 'updating'
+  }
+}
+
+const noRejection = Object.freeze({
+  rejected_version: null,
+  rejected_hash: null,
+  rejected_at_ms: null,
+  rejected_problems: null,
+})
+
+function toRejection(row: NodeRecord): NodeView['rejected'] {
+  if (row.rejected_version === null || row.rejected_at_ms === null) {
+    return null
+  }
+  return {
+    version: row.rejected_version,
+    at: new Date(row.rejected_at_ms).toISOString(),
+    problems: JSON.parse(row.rejected_problems ?? '[]') as NodeProblem[],
+  }
+}
+
+function toIso(timeMs: number | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString()
+}

@@ -1,0 +1,65 @@
+/**
+ * The services as the server speaks them: answers are bytes that were encoded before, so that one Update
+ * is encoded once for all nodes; requests that cannot be decoded reach the handler as such, so that they
+ * are refused with a clear status instead of an internal error.
+ */
+import {
+  ConfigureRequest,
+  ConfigureResponse,
+  EnrolmentServiceService,
+  EnrolRequest,
+  FleetServiceService,
+  ReportRequest,
+  ReportResponse,
+  TelemetryServiceService,
+} from '@sluice/proto'
+
+export type Decoded<Request> =
+  | { readonly kind: 'request'; readonly request: Request }
+  | { readonly kind: 'malformed' }
+
+function decodeWith<Request>(
+  decode: (bytes: Uint8Array) => Request,
+): (bytes: Buffer) => Decoded<Request> {
+  return (bytes) => {
+    try {
+      return { kind: 'request', request: decode(bytes) }
+    } catch {
+      // What the decoder throws depends on where the bytes break off; the handler says what matters.
+      return { kind: 'malformed' }
+    }
+  }
+}
+
+const asIs = (bytes: Buffer): Buffer => bytes
+
+export const enrolmentDefinition = {
+  enrol: {
+    ...EnrolmentServiceService.enrol,
+    requestDeserialize: decodeWith((bytes) => EnrolRequest.decode(bytes)),
+  },
+} as const
+
+export const fleetDefinition = {
+  configure: {
+    ...FleetServiceService.configure,
+    requestDeserialize: decodeWith((bytes) => ConfigureRequest.decode(bytes)),
+    responseSerialize: asIs,
+  },
+} as const
+
+export const telemetryDefinition = {
+  report: {
+    ...TelemetryServiceService.report,
+    requestDeserialize: decodeWith((bytes) => ReportRequest.decode(bytes)),
+    responseSerialize: asIs,
+  },
+} as const
+
+export function encodeConfigure(message: ConfigureResponse['message']): Buffer {
+  return Buffer.from(ConfigureResponse.encode({ message }).finish())
+}
+
+export function encodeReport(message: ReportResponse['message']): Buffer {
+  return Buffer.from(ReportResponse.encode({ message }).finish())
+}

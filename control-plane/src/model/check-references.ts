@@ -1,0 +1,87 @@
+/** The rules between resources. Run over the whole configuration at each publish, so kept to map look-ups. */
+import type { Configuration, ResourceId } from './configuration.ts'
+import { addressesCollide } from './fields.ts'
+import { describe, type Problem } from './kinds.ts'
+import { limits } from './limits.ts'
+
+/**
+ * Every reference to something that is not there, and every address that two entry points want. What was
+ * `refused` for another reason counts as being there: its own problems are told already.
+ */
+export function checkReferences(
+  configuration: Configuration,
+  refused: readonly ResourceId[] = [],
+): Problem[] {
+  return [...danglingReferences(configuration, refused), ...collidingAddresses(configuration)]
+}
+
+/** The references to one resource, each as a problem of the resource that refers. */
+export function referencesTo(configuration: Configuration, target: ResourceId): Problem[] {
+  return [...references(configuration)]
+    .filter(({ to }) => to.kind === target.kind && to.name === target.name)
+    .map(({ from, field }) => ({
+      ...from,
+      field,
+      reason: `refers to ${describe(target.kind, target.name)}`,
+    }))
+}
+
+interface ResourceReference {
+  readonly from: ResourceId
+  readonly field: string
+  readonly to: ResourceId
+}
+
+function* references(configuration: Configuration): Generator<ResourceReference> {
+  for (const { name, defaultCertificate } of configuration.entryPoints.values()) {
+    if (defaultCertificate === undefined) continue
+    yield {
+      from: { kind: 'entry-point', name },
+      field: 'defaultCertificate',
+      to: { kind: 'certificate', name: defaultCertificate },
+    }
+  }
+  for (const { name, service, entryPoints } of configuration.routers.values()) {
+    const from = { kind: 'router', name } as const
+    yield { from, field: 'service', to: { kind: 'service', name: service } }
+    for (const [index, entryPoint] of entryPoints.entries()) {
+      yield { from, field: `entryPoints[${index}]`, to: { kind: 'entry-point', name: entryPoint } }
+    }
+  }
+}
+
+function danglingReferences(
+  configuration: Configuration,
+  refused: readonly ResourceId[],
+): Problem[] {
+  const problems: Problem[] = []
+  for (const { from, field, to } of references(configuration)) {
+    if (configuration.has(to)) continue
+    if (refused.some(({ kind, name }) => kind === to.kind && name === to.name)) continue
+    problems.push({
+      ...from,
+      field,
+      reason: `refers to ${describe(to.kind, to.name)}, which does not exist`,
+    })
+  }
+  return problems
+}
+
+function collidingAddresses({ entryPoints }: Configuration): Problem[] {
+  const all = [...entryPoints.values()]
+  if (all.length > limits.entryPointsMax) {
+    const reason = `would be one of ${all.length}; a configuration has at most ${limits.entryPointsMax}`
+    return [{ kind: 'entry-point', name: all.at(-1)?.name ?? '', field: '', reason }]
+  }
+  return all.flatMap(({ name, address }, index) =>
+    all
+      .slice(0, index)
+      .filter((other) => addressesCollide(address, other.address))
+      .map((other) => ({
+        kind: 'entry-point' as const,
+        name,
+        field: 'address',
+        reason: `"${address}" collides with that of ${describe('entry-point', other.name)} ("${other.address}")`,
+      })),
+  )
+}

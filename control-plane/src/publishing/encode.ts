@@ -1,0 +1,39 @@
+/** The one place where a resource in the API's shape becomes the message that nodes get. */
+import {
+  type EntryPoint as EntryPointMessage,
+  EntryPointProtocol,
+  Resource as ResourceMessage,
+} from '@sluice/proto'
+import type { EntryPoint, Resource } from '../model/resources.ts'
+
+/** `privateKeyPem` is for certificates only. Its bytes are in what comes out: never log, never store. */
+export function encodeResource(resource: Resource, privateKeyPem = ''): Uint8Array {
+  return ResourceMessage.encode({ resource: toMessage(resource, privateKeyPem) }).finish()
+}
+
+function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['resource'] {
+  switch (resource.kind) {
+    case 'entry-point':
+      return { $case: 'entryPoint', value: toEntryPoint(resource.spec) }
+    case 'router':
+      return { $case: 'router', value: resource.spec }
+    case 'service':
+      return { $case: 'service', value: resource.spec }
+    case 'certificate': {
+      const { name, chainPem, hosts } = resource.spec
+      return { $case: 'certificate', value: { name, chainPem, hosts, privateKeyPem } }
+    }
+    case 'settings':
+      return { $case: 'settings', value: resource.spec }
+  }
+}
+
+function toEntryPoint(spec: EntryPoint): EntryPointMessage {
+  return {
+    name: spec.name,
+    address: spec.address,
+    protocol: EntryPointProtocol[spec.protocol === 'https' ? 'HTTPS' : 'HTTP'],
+    trustedPeers: spec.trustedPeers,
+    defaultCertificate: spec.defaultCertificate ?? '',
+  }
+}

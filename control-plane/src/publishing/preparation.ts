@@ -1,0 +1,87 @@
+/** Makes candidates for a version out of documents: certificates resolved, everything checked and encoded. */
+import { checkReferences } from '../model/check-references.ts'
+import { checkResource } from '../model/check-resource.ts'
+import { idOf, type ResourceId } from '../model/configuration.ts'
+import type { Document } from '../model/documents.ts'
+import type { Problem } from '../model/kinds.ts'
+import { limits } from '../model/limits.ts'
+import { Refusal } from '../model/refusal.ts'
+import type { Resource } from '../model/resources.ts'
+import type { CertificateDesk } from './certificates.ts'
+import { documentId, type ResolvedChanges } from './changes.ts'
+import { encodeResource } from './encode.ts'
+import type { KeyRing, PrivateKey } from './key-ring.ts'
+import type { PublishedState } from './published-state.ts'
+import { digestOf } from './version-hash.ts'
+
+/** A resource in its wire form. */
+export interface Candidate {
+  readonly resource: Resource
+  readonly encoded: Uint8Array
+  readonly digest: Uint8Array
+}
+
+export interface Preparation {
+  readonly candidates: readonly Candidate[]
+  /** Keys of the candidates that may not be stored yet. */
+  readonly keys: readonly PrivateKey[]
+}
+
+/** Throws a Refusal with every problem of the documents and of the configuration with them. */
+export async function prepare(
+  { put, removed }: ResolvedChanges,
+  state: PublishedState,
+  desk: CertificateDesk,
+  ring: KeyRing,
+): Promise<Preparation> {
+  const { resources, keys, refused, problems } = await resolveCertificates(put, state, desk)
+  problems.push(...resources.flatMap(checkResource))
+  problems.push(...checkReferences(state.configuration.with(resources, removed), refused))
+  if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
+  const pending = new Map(keys.map(({ id, pem }) => [id, pem]))
+  const findPem = (id: string) => ring.find(id) ?? pending.get(id)
+  return { candidates: resources.map((resource) => toCandidate(resource, findPem)), keys }
+}
+
+export function toCandidate(
+  resource: Resource,
+  findPem: (publicKeyId: string) => string | undefined,
+): Candidate {
+  const pem = resource.kind === 'certificate' ? findPem(resource.spec.publicKeyId) : ''
+  if (pem === undefined) {
+    throw new Error(`certificate "${idOf(resource).name}" has no private key in the database`)
+  }
+  const encoded = encodeResource(resource, pem)
+  return { resource, encoded, digest: digestOf(encoded) }
+}
+
+interface ResolvedDocuments {
+  readonly resources: Resource[]
+  readonly keys: PrivateKey[]
+  readonly refused: ResourceId[]
+  readonly problems: Problem[]
+}
+
+async function resolveCertificates(
+  documents: readonly Document[],
+  { configuration }: PublishedState,
+  desk: CertificateDesk,
+): Promise<ResolvedDocuments> {
+  const resolved: ResolvedDocuments = { resources: [], keys: [], refused: [], problems: [] }
+  for (const document of documents) {
+    if (document.kind !== 'certificate') {
+      resolved.resources.push(document)
+      continue
+    }
+    const id = documentId(document)
+    const prepared = await desk.prepare(document.spec, configuration.certificates.get(id.name))
+    if (prepared.kind === 'refused') {
+      resolved.refused.push(id)
+      resolved.problems.push(...prepared.problems)
+      continue
+    }
+    resolved.resources.push({ kind: 'certificate', spec: prepared.certificate })
+    if (prepared.key !== undefined) resolved.keys.push(prepared.key)
+  }
+  return resolved
+}

@@ -1,0 +1,61 @@
+/** The newest configuration with everything that is known of each resource. Immutable. */
+import { Configuration, idOf, type ResourceId } from '../model/configuration.ts'
+import type { Kind } from '../model/kinds.ts'
+import type { Resource } from '../model/resources.ts'
+
+/** One resource as it is now. */
+export interface ResourceRecord {
+  readonly resource: Resource
+  readonly revision: number
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  /** The sluice.v1 Resource. Holds the private key of a certificate. */
+  readonly encoded: Uint8Array
+  /** SHA-256 of `encoded`. */
+  readonly digest: Uint8Array
+}
+
+export class PublishedState {
+  static readonly empty = new PublishedState(new Map(), Configuration.empty)
+
+  readonly configuration: Configuration
+  readonly #records: ReadonlyMap<string, ResourceRecord>
+  readonly #sorted = new Map<Kind, readonly ResourceRecord[]>()
+
+  private constructor(records: ReadonlyMap<string, ResourceRecord>, configuration: Configuration) {
+    this.#records = records
+    this.configuration = configuration
+  }
+
+  get records(): Iterable<ResourceRecord> {
+    return this.#records.values()
+  }
+
+  find({ kind, name }: ResourceId): ResourceRecord | undefined {
+    return this.#records.get(keyOf({ kind, name }))
+  }
+
+  /** All of one kind, by name. */
+  list(kind: Kind): readonly ResourceRecord[] {
+    const known = this.#sorted.get(kind)
+    if (known !== undefined) return known
+    const sorted = [...this.#records]
+      .filter(([, { resource }]) => resource.kind === kind)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([, record]) => record)
+    this.#sorted.set(kind, sorted)
+    return sorted
+  }
+
+  with(put: readonly ResourceRecord[], removed: readonly ResourceId[] = []): PublishedState {
+    const records = new Map(this.#records)
+    for (const id of removed) records.delete(keyOf(id))
+    for (const record of put) records.set(keyOf(idOf(record.resource)), record)
+    const resources = put.map(({ resource }) => resource)
+    return new PublishedState(records, this.configuration.with(resources, removed))
+  }
+}
+
+function keyOf({ kind, name }: ResourceId): string {
+  return `${kind} ${name}`
+}

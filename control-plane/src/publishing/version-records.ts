@@ -1,0 +1,137 @@
+/** The newest version, between its rows and memory. */
+import { idOf, type ResourceId } from '../model/configuration.ts'
+import type { Kind } from '../model/kinds.ts'
+import type { Resource } from '../model/resources.ts'
+import type { Database } from '../store/database.ts'
+import {
+  currentResources,
+  endResources,
+  insertResources,
+  insertVersion,
+  newestVersion,
+  type ResourceRow,
+  type VersionRow,
+} from '../store/versions.ts'
+import type { KeyRing, PrivateKey } from './key-ring.ts'
+import { toCandidate } from './preparation.ts'
+import { PublishedState, type ResourceRecord } from './published-state.ts'
+import type { PublishedVersion } from './published-version.ts'
+import { hashOf } from './version-hash.ts'
+
+export interface NewestVersion {
+  /** Undefined before the first version. */
+  readonly row: VersionRow | undefined
+  readonly state: PublishedState
+  readonly published: PublishedVersion | undefined
+}
+
+export interface VersionDraft {
+  readonly author: string
+  readonly message: string
+  readonly createdAtMs: number
+  readonly put: readonly ResourceRecord[]
+  readonly removed: readonly ResourceId[]
+  readonly keys: readonly PrivateKey[]
+}
+
+/** Reads the newest version; its hash is that of what was read, which may differ from the stored one. */
+export async function loadNewest(db: Database, keys: KeyRing): Promise<NewestVersion> {
+  const row = await newestVersion(db)
+  if (row === undefined) return { row, state: PublishedState.empty, published: undefined }
+  const rows = await currentResources(db)
+  const state = PublishedState.empty.with(rows.map((resource) => toRecord(resource, keys)))
+  return { row, state, published: toPublished(row.number, hashOfState(state), state, row) }
+}
+
+/** Numbers a draft and stores it in one transaction, all or nothing. */
+export async function storeVersion(
+  db: Database,
+  ring: KeyRing,
+  before: NewestVersion,
+  draft: VersionDraft,
+): Promise<NewestVersion> {
+  const state = before.state.with(draft.put, draft.removed)
+  const row = toVersionRow(before, draft, state)
+  const ended = [...draft.removed, ...draft.put.map(({ resource }) => idOf(resource))].filter(
+    (id) => before.state.find(id) !== undefined,
+  )
+  await db.transaction().execute(async (transaction) => {
+    await insertVersion(transaction, row)
+    await ring.store(transaction, draft.keys, draft.createdAtMs)
+    for (const [kind, ids] of Map.groupBy(ended, ({ kind }) => kind)) {
+      const names = ids.map(({ name }) => name)
+      await endResources(transaction, kind, names, row.number)
+    }
+    await insertResources(
+      transaction,
+      draft.put.map((record) => toResourceRow(record, row.number)),
+    )
+  })
+  return { row, state, published: toPublished(row.number, row.hash, state, row) }
+}
+
+function toVersionRow(
+  before: NewestVersion,
+  { author, message, createdAtMs }: VersionDraft,
+  state: PublishedState,
+): VersionRow {
+  const { entryPoints, routers, services, certificates } = state.configuration.counts
+  const hadRouters = before.state.configuration.counts.routers > 0
+  // A control plane that lost its data begins again at an empty version, which must not look intended.
+  const isEmptyOnPurpose = routers === 0 && (hadRouters || before.row?.is_empty_on_purpose === 1)
+  return {
+    number: (before.row?.number ?? 0) + 1,
+    hash: hashOfState(state),
+    author,
+    message,
+    created_at_ms: createdAtMs,
+    is_empty_on_purpose: isEmptyOnPurpose ? 1 : 0,
+    entry_points: entryPoints,
+    routers,
+    services,
+    certificates,
+  }
+}
+
+function hashOfState(state: PublishedState): string {
+  return hashOf(Array.from(state.records, ({ digest }) => digest))
+}
+
+function toPublished(
+  number: number,
+  hash: string,
+  state: PublishedState,
+  row: Pick<VersionRow, 'is_empty_on_purpose'>,
+): PublishedVersion {
+  return Object.freeze({
+    number: BigInt(number),
+    hash,
+    resources: Array.from(state.records, ({ encoded }) => encoded),
+    isEmptyOnPurpose: row.is_empty_on_purpose === 1,
+  })
+}
+
+function toRecord(row: ResourceRow, keys: KeyRing): ResourceRecord {
+  // The cast holds: only toResourceRow writes these columns.
+  const resource = { kind: row.kind as Kind, spec: JSON.parse(row.body) } as Resource
+  return {
+    ...toCandidate(resource, (id) => keys.find(id)),
+    revision: row.revision,
+    createdAtMs: row.created_at_ms,
+    updatedAtMs: row.updated_at_ms,
+  }
+}
+
+function toResourceRow(record: ResourceRecord, version: number) {
+  const { kind, name } = idOf(record.resource)
+  return {
+    kind,
+    name,
+    since_version: version,
+    revision: record.revision,
+    body: JSON.stringify(record.resource.spec),
+    digest: record.digest,
+    created_at_ms: record.createdAtMs,
+    updated_at_ms: record.updatedAtMs,
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Opens the two database files of a control plane: pragmas, migrations, and the row types of both. What
+ * the nodes report has a file of its own, so that a burst of telemetry never delays a publish: kysely's
+ * SQLite connection is one mutex.
+ */
+import SQLite from 'better-sqlite3'
+import { Kysely, SqliteDialect } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import type { ConfigurationTables } from './configuration-tables.ts'
+import type { FleetTables } from './fleet-tables.ts'
+import * as configuration001 from './migrations/001-configuration.ts'
+import * as fleet002 from './migrations/002-fleet.ts'
+import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
+import type { TelemetryTables } from './telemetry-tables.ts'
+
+/** The tables of sluice.db. */
+export interface Tables extends ConfigurationTables, FleetTables {}
+
+export type Database = Kysely<Tables>
+export type TelemetryDatabase = Kysely<TelemetryTables>
+
+const busyTimeoutMs = 5_000
+
+/** Opens sluice.db, made new when it is not there, and brings it to the newest schema. */
+export function openDatabase(file: string): Promise<Database> {
+  return open<Tables>(file, { '001-configuration': configuration001, '002-fleet': fleet002 })
+}
+
+/** Opens telemetry.db, made new when it is not there, and brings it to the newest schema. */
+export function openTelemetryDatabase(file: string): Promise<TelemetryDatabase> {
+  return open<TelemetryTables>(file, { '001-telemetry': telemetry001 })
+}
+
+async function open<T>(file: string, migrations: Record<string, Migration>): Promise<Kysely<T>> {
+  const sqlite = new SQLite(file)
+  try {
+    sqlite.pragma('journal_mode = WAL')
+    sqlite.pragma('foreign_keys = ON')
+    sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`)
+    // With WAL, a power cut can lose the last transactions but never corrupt the file.
+    sqlite.pragma('synchronous = NORMAL')
+  } catch (error) {
+    sqlite.close()
+    throw error
+  }
+  const db = new Kysely<T>({ dialect: new SqliteDialect({ database: sqlite }) })
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) {
+    await db.destroy()
+    throw error
+  }
+  return db
+}

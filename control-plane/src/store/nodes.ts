@@ -1,0 +1,94 @@
+/** SQL of nodes: who they are and what they run. */
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Database } from './database.ts'
+import type { NodeTable } from './fleet-tables.ts'
+import { takeJoinTokenUse } from './join-tokens.ts'
+
+export type NodeRecord = Selectable<NodeTable>
+export type NewNodeRecord = Pick<
+  Insertable<NodeTable>,
+  'id' | 'name' | 'labels' | 'enrolled_at_ms' | 'fingerprint' | 'certificate_expires_at_ms'
+>
+
+/** All nodes, revoked ones too, by name. */
+export function listNodes(db: Database): Promise<NodeRecord[]> {
+  return db.selectFrom('node').selectAll().orderBy('name').orderBy('enrolled_at_ms').execute()
+}
+
+export function listNodeNames(db: Database): Promise<{ id: string; name: string }[]> {
+  return db.selectFrom('node').select(['id', 'name']).execute()
+}
+
+export function findNode(db: Database, id: string): Promise<NodeRecord | undefined> {
+  return db.selectFrom('node').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** The node of that name that is not revoked, or else the one that was enrolled last. */
+export function findNodeByName(db: Database, name: string): Promise<NodeRecord | undefined> {
+  return db
+    .selectFrom('node')
+    .selectAll()
+    .where('name', '=', name)
+    .orderBy((eb) => eb('revoked_at_ms', 'is not', null))
+    .orderBy('enrolled_at_ms', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export async function updateNode(
+  db: Database,
+  id: string,
+  change: Updateable<NodeTable>,
+): Promise<void> {
+  await db.updateTable('node').set(change).where('id', '=', id).execute()
+}
+
+/** Revokes a node once; a second time keeps the first time stamp. */
+export async function revokeNode(db: Database, id: string, timeMs: number): Promise<void> {
+  await db
+    .updateTable('node')
+    .set({ revoked_at_ms: timeMs })
+    .where('id', '=', id)
+    .where('revoked_at_ms', 'is', null)
+    .execute()
+}
+
+/** Nobody needs the certificate before the current one any more. */
+export async function forgetPreviousFingerprint(
+  db: Database,
+  id: string,
+  fingerprint: string,
+): Promise<void> {
+  await db
+    .updateTable('node')
+    .set({ previous_fingerprint: null })
+    .where('id', '=', id)
+    .where('fingerprint', '=', fingerprint)
+    .execute()
+}
+
+export type EnrolmentOutcome = 'enrolled' | 'name-taken' | 'token-used-up'
+
+/** Adds a node and takes a use of its token: both or neither. */
+export function enrolNode(
+  db: Database,
+  tokenId: string,
+  node: NewNodeRecord,
+): Promise<EnrolmentOutcome> {
+  return db.transaction().execute(async (tx) => {
+    const holder = await tx
+      .selectFrom('node')
+      .select('id')
+      .where('name', '=', node.name)
+      .where('revoked_at_ms', 'is', null)
+      .executeTakeFirst()
+    if (holder !== undefined) {
+      return 'name-taken'
+    }
+    if (!(await takeJoinTokenUse(tx, tokenId))) {
+      return 'token-used-up'
+    }
+    await tx.insertInto('node').values(node).execute()
+    return 'enrolled'
+  })
+}

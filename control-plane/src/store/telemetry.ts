@@ -1,0 +1,257 @@
+/** SQL of telemetry.db: batches, traffic by minute, kept requests. */
+import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
+import type { TelemetryDatabase } from './database.ts'
+import type { BatchTable, LogTable, TelemetryTables, TrafficTable } from './telemetry-tables.ts'
+
+export type TelemetryTransaction = Transaction<TelemetryTables>
+export type TrafficRecord = Selectable<TrafficTable>
+export type LogRecord = Selectable<LogTable>
+export type NewLogRecord = Insertable<LogTable>
+export type BatchKey = Pick<BatchTable, 'node' | 'boot_id' | 'kind'>
+export type TrafficKey = Pick<TrafficTable, 'minute_ms' | 'node' | 'router' | 'service'>
+
+/** A place in the order of log lines. */
+export interface LogPlace {
+  readonly timeMs: number
+  readonly id: number
+}
+
+/**
+ * An acknowledged batch is gone at the node, so it must survive a power cut here: this file waits for the
+ * disk at each commit, which is why many batches share one.
+ */
+export async function makeCommitsDurable(db: TelemetryDatabase): Promise<void> {
+  await sql`pragma synchronous = full`.execute(db)
+}
+
+export async function inTelemetryTransaction<T>(
+  db: TelemetryDatabase,
+  work: (transaction: TelemetryTransaction) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(work)
+}
+
+/** The sequence of the last stored batch; 0 when none is. */
+export async function findBatchSequence(tx: TelemetryTransaction, key: BatchKey): Promise<number> {
+  const row = await tx
+    .selectFrom('batch')
+    .select('sequence')
+    .where('node', '=', key.node)
+    .where('boot_id', '=', key.boot_id)
+    .where('kind', '=', key.kind)
+    .executeTakeFirst()
+  return row?.sequence ?? 0
+}
+
+export async function saveBatchSequence(tx: TelemetryTransaction, row: BatchTable): Promise<void> {
+  await tx
+    .insertInto('batch')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['node', 'boot_id', 'kind'])
+        .doUpdateSet({ sequence: row.sequence, stored_at_ms: row.stored_at_ms }),
+    )
+    .execute()
+}
+
+/** The stored histograms of these minute rows. */
+export async function findLatencies(
+  tx: TelemetryTransaction,
+  keys: readonly TrafficKey[],
+): Promise<(TrafficKey & { latency: Uint8Array })[]> {
+  const values = sql.join(
+    keys.map((key) => sql`(${key.minute_ms}, ${key.node}, ${key.router}, ${key.service})`),
+  )
+  return tx
+    .selectFrom('traffic')
+    .select(['minute_ms', 'node', 'router', 'service', 'latency'])
+    .where(sql<boolean>`(minute_ms, node, router, service) in (values ${values})`)
+    .execute()
+}
+
+/** Adds counts and bytes to the minute rows; histograms come merged and replace what was there. */
+export async function addTraffic(
+  tx: TelemetryTransaction,
+  rows: readonly TrafficRecord[],
+): Promise<void> {
+  await tx
+    .insertInto('traffic')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(['minute_ms', 'node', 'router', 'service']).doUpdateSet({
+        informational: sql`traffic.informational + excluded.informational`,
+        success: sql`traffic.success + excluded.success`,
+        redirection: sql`traffic.redirection + excluded.redirection`,
+        client_error: sql`traffic.client_error + excluded.client_error`,
+        server_error: sql`traffic.server_error + excluded.server_error`,
+        none: sql`traffic.none + excluded.none`,
+        bytes_in: sql`traffic.bytes_in + excluded.bytes_in`,
+        bytes_out: sql`traffic.bytes_out + excluded.bytes_out`,
+        latency: sql`excluded.latency`,
+      }),
+    )
+    .execute()
+}
+
+/** Minute rows of [fromMs, toMs) in the order of their keys, from just after `after`. */
+export async function readTraffic(
+  db: TelemetryDatabase,
+  range: { readonly fromMs: number; readonly toMs: number; readonly after: TrafficKey | undefined },
+  limit: number,
+): Promise<TrafficRecord[]> {
+  const { after } = range
+  let query = db
+    .selectFrom('traffic')
+    .selectAll()
+    .where('minute_ms', '>=', after?.minute_ms ?? range.fromMs)
+    .where('minute_ms', '<', range.toMs)
+  if (after !== undefined) {
+    const { minute_ms, node, router, service } = after
+    query = query.where(
+      sql<boolean>`(minute_ms, node, router, service) > (${minute_ms}, ${node}, ${router}, ${service})`,
+    )
+  }
+  return query
+    .orderBy('minute_ms')
+    .orderBy('node')
+    .orderBy('router')
+    .orderBy('service')
+    .limit(limit)
+    .execute()
+}
+
+export async function findOldestMinute(db: TelemetryDatabase): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('traffic')
+    .select('minute_ms')
+    .orderBy('minute_ms')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.minute_ms
+}
+
+export async function countTraffic(
+  db: TelemetryDatabase,
+  fromMs: number,
+  toMs: number,
+): Promise<number> {
+  const row = await db
+    .selectFrom('traffic')
+    .select((eb) => eb.fn.countAll<number>().as('rows'))
+    .where('minute_ms', '>=', fromMs)
+    .where('minute_ms', '<', toMs)
+    .executeTakeFirstOrThrow()
+  return row.rows
+}
+
+/** Removes at most `limit` of the oldest minute rows before a time; tells how many. */
+export async function removeTraffic(
+  db: TelemetryDatabase,
+  beforeMs: number,
+  limit: number,
+): Promise<number> {
+  const result = await sql`
+    delete from traffic where (minute_ms, node, router, service) in (
+      select minute_ms, node, router, service from traffic
+      where minute_ms < ${beforeMs} order by minute_ms, node, router, service limit ${limit}
+    )`.execute(db)
+  return Number(result.numAffectedRows ?? 0n)
+}
+
+export async function insertLogs(
+  tx: TelemetryTransaction,
+  rows: readonly NewLogRecord[],
+): Promise<void> {
+  await tx.insertInto('log').values(rows).execute()
+}
+
+export interface LogFilter {
+  readonly nodes?: readonly string[] | undefined
+  readonly router?: string | undefined
+  readonly service?: string | undefined
+  readonly status?: number | undefined
+}
+
+/** The place `lines` lines before `from`, newest first; undefined when fewer are left. */
+export async function findLogPlace(
+  db: TelemetryDatabase,
+  from: LogPlace,
+  lines: number,
+): Promise<LogPlace | undefined> {
+  const row = await db
+    .selectFrom('log')
+    .select(['time_ms', 'id'])
+    .where(sql<boolean>`(time_ms, id) < (${from.timeMs}, ${from.id})`)
+    .orderBy('time_ms', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(lines)
+    .executeTakeFirst()
+  return row === undefined ? undefined : { timeMs: row.time_ms, id: row.id }
+}
+
+/** Lines before `from` and not before `until`, newest first. */
+export async function readLogs(
+  db: TelemetryDatabase,
+  range: { readonly from: LogPlace; readonly until: LogPlace; readonly limit: number },
+  filter: LogFilter,
+): Promise<LogRecord[]> {
+  const { from, until, limit } = range
+  let query = db
+    .selectFrom('log')
+    .selectAll()
+    .where(sql<boolean>`(time_ms, id) < (${from.timeMs}, ${from.id})`)
+    .where(sql<boolean>`(time_ms, id) >= (${until.timeMs}, ${until.id})`)
+  if (filter.nodes !== undefined) {
+    query = query.where('node', 'in', filter.nodes)
+  }
+  if (filter.router !== undefined) {
+    query = query.where('router', '=', filter.router)
+  }
+  if (filter.service !== undefined) {
+    query = query.where('service', '=', filter.service)
+  }
+  if (filter.status !== undefined) {
+    query = query.where('status', '=', filter.status)
+  }
+  return query.orderBy('time_ms', 'desc').orderBy('id', 'desc').limit(limit).execute()
+}
+
+export async function countLogs(db: TelemetryDatabase): Promise<number> {
+  const row = await db
+    .selectFrom('log')
+    .select((eb) => eb.fn.countAll<number>().as('lines'))
+    .executeTakeFirstOrThrow()
+  return row.lines
+}
+
+/** Removes at most `limit` of the oldest lines before a time; tells how many. */
+export async function removeLogs(
+  db: TelemetryDatabase,
+  beforeMs: number,
+  limit: number,
+): Promise<number> {
+  const result = await sql`
+    delete from log where id in (
+      select id from log where time_ms < ${beforeMs} order by time_ms, id limit ${limit}
+    )`.execute(db)
+  return Number(result.numAffectedRows ?? 0n)
+}
+
+/** Forgets boots that have been silent since a time, and the oldest of nodes that have too many. */
+export async function removeBatches(
+  db: TelemetryDatabase,
+  beforeMs: number,
+  bootsPerNodeMax: number,
+): Promise<void> {
+  await db.deleteFrom('batch').where('stored_at_ms', '<', beforeMs).execute()
+  await sql`
+    delete from batch where (node, boot_id, kind) in (
+      select node, boot_id, kind from (
+        select node, boot_id, kind,
+          row_number() over (partition by node, kind order by stored_at_ms desc) as place
+        from batch
+      ) where place > ${bootsPerNodeMax}
+    )`.execute(db)
+}

@@ -1,0 +1,178 @@
+/**
+ * The bucket arithmetic of sluice.v1 Histogram, and histograms that can be merged, packed for the
+ * database and asked for percentiles. Percentiles of merged histograms are exact to the bucket;
+ * percentiles of percentiles would be wrong, so none are ever stored.
+ */
+import type { Histogram } from '@sluice/proto'
+
+const linearBuckets = 64
+const bucketsPerDoubling = 32
+
+/** Indices are below this: the last bucket ends at 2^53 microseconds, the end of exact numbers. */
+export const bucketsMax = 1_568
+
+/** The bucket that a whole number of microseconds belongs to. */
+export function bucketOf(valueUs: number): number {
+  if (valueUs < linearBuckets) {
+    return valueUs
+  }
+  const exponent = Math.floor(Math.log2(valueUs))
+  // The logarithm of a number just below a power of two can round up to it.
+  const doubling = 2 ** exponent > valueUs ? exponent - 1 : exponent
+  return (doubling - 5) * bucketsPerDoubling + Math.floor(valueUs / 2 ** (doubling - 5))
+}
+
+/** The first value of a bucket. */
+export function bucketStart(index: number): number {
+  if (index < linearBuckets) {
+    return index
+  }
+  return (bucketsPerDoubling + (index % bucketsPerDoubling)) * bucketWidth(index)
+}
+
+function bucketWidth(index: number): number {
+  return index < linearBuckets ? 1 : 2 ** (Math.floor(index / bucketsPerDoubling) - 1)
+}
+
+/** The value that stands for all values of a bucket. */
+export function bucketMiddle(index: number): number {
+  return bucketStart(index) + (bucketWidth(index) - 1) / 2
+}
+
+export class LatencyHistogram {
+  readonly #counts = new Map<number, number>()
+  #count = 0
+  #sumUs = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  get sumUs(): number {
+    return this.#sumUs
+  }
+
+  get meanUs(): number {
+    return this.#count === 0 ? 0 : this.#sumUs / this.#count
+  }
+
+  /** Counts whole values of a bucket; their sum is added apart, since a bucket does not tell it. */
+  add(index: number, count: number): void {
+    this.#counts.set(index, (this.#counts.get(index) ?? 0) + count)
+    this.#count += count
+  }
+
+  addSum(sumUs: number): void {
+    this.#sumUs += sumUs
+  }
+
+  /** The values at or below which these shares (0 to 1, ascending) of all values are; 0 when empty. */
+  percentilesUs(shares: readonly number[]): number[] {
+    const buckets = [...this.#counts].sort((a, b) => a[0] - b[0])
+    let position = 0
+    let below = 0
+    return shares.map((share) => {
+      const rank = Math.max(1, Math.ceil(share * this.#count))
+      let bucket = buckets[position]
+      while (bucket !== undefined && below + bucket[1] < rank) {
+        below += bucket[1]
+        position += 1
+        bucket = buckets[position]
+      }
+      return bucket === undefined ? 0 : bucketMiddle(bucket[0])
+    })
+  }
+
+  /** Variable-length numbers: the sum, then for each used bucket its distance and its count. */
+  pack(): Uint8Array {
+    const numbers = [this.#sumUs]
+    let previous = 0
+    for (const [index, count] of [...this.#counts].sort((a, b) => a[0] - b[0])) {
+      numbers.push(index - previous, count)
+      previous = index
+    }
+    return packNumbers(numbers)
+  }
+
+  /** Adds what `pack` made. Called for each row of a query, so nothing is allocated on the way. */
+  mergePacked(packed: Uint8Array): void {
+    let number = 0
+    let scale = 1
+    let position = 0
+    let index = 0
+    for (const byte of packed) {
+      number += (byte % 128) * scale
+      scale *= 128
+      if (byte >= 128) {
+        continue
+      }
+      if (position === 0) {
+        this.#sumUs += number
+      } else if (position % 2 === 1) {
+        index += number
+      } else {
+        this.add(index, number)
+      }
+      position += 1
+      number = 0
+      scale = 1
+    }
+  }
+}
+
+export type HistogramReading =
+  | { readonly kind: 'read'; readonly histogram: LatencyHistogram }
+  | { readonly kind: 'refused'; readonly field: string; readonly reason: string }
+
+/** Checks and reads a histogram from the wire; an absent one is empty. */
+export function readHistogram(
+  wire: Histogram | undefined,
+  bounds: { readonly countMax: bigint; readonly sumMax: bigint },
+): HistogramReading {
+  const histogram = new LatencyHistogram()
+  if (wire === undefined) {
+    return { kind: 'read', histogram }
+  }
+  if (wire.indexDeltas.length !== wire.counts.length) {
+    return refused('counts', 'has not as many entries as indexDeltas')
+  }
+  if (wire.sumUs > bounds.sumMax) {
+    return refused('sumUs', `is above ${bounds.sumMax}`)
+  }
+  let index = 0
+  for (const [at, delta] of wire.indexDeltas.entries()) {
+    const count = wire.counts[at] ?? 0n
+    if (at > 0 && delta === 0) {
+      return refused(`indexDeltas[${at}]`, 'repeats the bucket before it')
+    }
+    index += delta
+    if (index >= bucketsMax) {
+      return refused(`indexDeltas[${at}]`, `leads beyond bucket ${bucketsMax - 1}`)
+    }
+    if (count > bounds.countMax) {
+      return refused(`counts[${at}]`, `is above ${bounds.countMax}`)
+    }
+    histogram.add(index, Number(count))
+  }
+  histogram.addSum(Number(wire.sumUs))
+  return { kind: 'read', histogram }
+}
+
+function refused(field: string, reason: string): HistogramReading {
+  return { kind: 'refused', field: `latency.${field}`, reason }
+}
+
+// Seven bits a byte, lowest first, the high bit set on all but the last. With arithmetic instead of bit
+// operations, since counts may pass 32 bits.
+function packNumbers(numbers: readonly number[]): Uint8Array {
+  const bytes: number[] = []
+  for (const number of numbers) {
+    let rest = number
+    while (rest >= 128) {
+      bytes.push((rest % 128) + 128)
+      rest = Math.floor(rest / 128)
+    }
+    bytes.push(rest)
+  }
+  return Uint8Array.from(bytes)
+}

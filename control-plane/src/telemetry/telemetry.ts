@@ -1,0 +1,92 @@
+/** What nodes counted and sampled: stored, asked for, and removed in time. Owns telemetry.db's content. */
+import type { CounterBatch, LogBatch } from '@sluice/proto'
+import type { TelemetryDatabase } from '../store/database.ts'
+import { makeCommitsDurable } from '../store/telemetry.ts'
+import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
+import { telemetryLimits as limits } from './limits.ts'
+import { type LogAnswer, type LogQuery, queryLogs } from './logs.ts'
+import type { NodeNames } from './node-names.ts'
+import { countStoredRows, Retention } from './retention.ts'
+import { queryTraffic, type TrafficAnswer, type TrafficQuery } from './traffic.ts'
+
+export interface TelemetryOptions {
+  readonly db: TelemetryDatabase
+  readonly nodes: NodeNames
+  readonly now: () => number
+  readonly log: TelemetryLog
+}
+
+export interface TelemetryLog {
+  error(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export class Telemetry {
+  readonly #options: TelemetryOptions
+  readonly #ingest: Ingest
+  readonly #retention: Retention
+  readonly #timer: NodeJS.Timeout
+  #retaining: Promise<void> | undefined
+
+  private constructor(options: TelemetryOptions, rows: StoredRows) {
+    this.#options = options
+    this.#ingest = new Ingest(options.db, rows, options.now)
+    this.#retention = new Retention(options.db, rows, limits)
+    this.#timer = setInterval(() => this.#retain(), limits.retentionIntervalMs)
+    this.#timer.unref()
+  }
+
+  static async open(options: TelemetryOptions): Promise<Telemetry> {
+    await makeCommitsDurable(options.db)
+    const rows = await countStoredRows(options.db, options.now(), limits.aheadMsMax)
+    return new Telemetry(options, rows)
+  }
+
+  storeCounters(nodeId: string, batch: CounterBatch): Promise<StoreResult> {
+    return this.#noticeLoss(nodeId, batch.bootId, this.#ingest.storeCounters(nodeId, batch))
+  }
+
+  storeLogs(nodeId: string, batch: LogBatch): Promise<StoreResult> {
+    return this.#noticeLoss(nodeId, batch.bootId, this.#ingest.storeLogs(nodeId, batch))
+  }
+
+  queryTraffic(query: TrafficQuery): Promise<TrafficAnswer> {
+    return queryTraffic(this.#options.db, this.#options.nodes, query)
+  }
+
+  queryLogs(query: LogQuery): Promise<LogAnswer> {
+    return queryLogs(this.#options.db, this.#options.nodes, query)
+  }
+
+  /** Lets what is under way come to its end; the database may be closed afterwards. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#retention.stop()
+    await this.#retaining
+    await this.#ingest.idle()
+  }
+
+  async #noticeLoss(
+    nodeId: string,
+    bootId: string,
+    storing: Promise<StoreResult>,
+  ): Promise<StoreResult> {
+    const result = await storing
+    if (result.kind === 'stored' && result.missing > 0) {
+      const fields = { nodeId, bootId, batches: result.missing }
+      this.#options.log.warn(fields, 'batches that were stored once are missing from the database')
+    }
+    return result
+  }
+
+  #retain(): void {
+    this.#retaining ??= this.#retention
+      .run(this.#options.now())
+      .catch((error: unknown) => {
+        this.#options.log.error({ err: error }, 'old telemetry could not be removed')
+      })
+      .finally(() => {
+        this.#retaining = undefined
+      })
+  }
+}
