@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{proto,control-plane,data-plane}/src/**/*.test.ts'],
+          testTimeout: 15_000,
+        },
+      },
+      {
+        test: {
+          // Built programs on real sockets: one file at a time, since they share the machine's cores.
+          name: 'system',
+          include: ['test/src/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
