@@ -1,10 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { NodeFixture, request } from './supervisor/node.fixture.ts'
+import { TelemetrySpool } from './supervisor/telemetry-spool.ts'
+import { countRequests } from './supervisor/traffic-table.ts'
 import { waitFor } from './supervisor/wait-for.fixture.ts'
 
 const PROGRAM = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -100,10 +105,7 @@ it('loses nothing older than a second when it is killed, and counts nothing twic
   const address = await addressOf(first)
   node.controlPlane.isDeaf = true
   for (let count = 0; count < 10; count += 1) await request(address)
-  const spooled = async () => {
-    return (await readdir(`${node.folder}/telemetry`)).length === 1
-  }
-  await waitFor(spooled, 'counters on the disk')
+  await waitFor(async () => (await spooledRequests()) === 10, 'counters on the disk')
   first.child.kill('SIGKILL')
   await first.exit
   node.controlPlane.isDeaf = false
@@ -114,6 +116,22 @@ it('loses nothing older than a second when it is killed, and counts nothing twic
   expect(await second.exit).toBe(0)
   expect(node.controlPlane.requestsStored).toBe(10)
 })
+
+/** Read from a copy, since the files belong to the node that runs. */
+async function spooledRequests(): Promise<number> {
+  const copy = await mkdtemp(join(tmpdir(), 'sluice-spool-'))
+  await cp(`${node.folder}/telemetry`, `${copy}/telemetry`, {
+    recursive: true,
+    filter: (source) => !source.endsWith('.tmp'),
+  })
+  const found = new TelemetrySpool(copy, pino({ level: 'silent' })).load()
+  await rm(copy, { recursive: true })
+  const counts = found.map(
+    ({ inFlight, accumulated }) =>
+      countRequests(accumulated) + (inFlight === undefined ? 0 : countRequests(inFlight)),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
 
 it.each([
   ['without identity and token', [], /^sluice-node: there is no identity in .*\n$/],

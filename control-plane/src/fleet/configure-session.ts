@@ -212,8 +212,11 @@ export class ConfigureSession implements LiveSession {
     this.#settle({ version, hash })
   }
 
+  /** A node may also answer late for the newest version, which it was sent on the stream before. */
   #assertSent(what: string, version: bigint, hash: string): void {
-    if (this.#sent.get(version) !== hash) {
+    const newest = this.#options.versions.current()
+    const isNewest = newest?.number === version && newest.hash === hash
+    if (!isNewest && this.#sent.get(version) !== hash) {
       throw invalid(`${what}: version ${version} with this hash was not sent on this stream`)
     }
   }

@@ -55,6 +55,21 @@ it('counts every request once, and logs add up to them', async () => {
   expect(kept + notKept).toBe(50)
 })
 
+it('answers only for versions that it was sent: one from the disk is said in the next hello', async () => {
+  node.controlPlane.update = node.version(1n)
+  const first = await node.start()
+  await node.controlPlane.take('applied')
+  await first.stop()
+
+  node.controlPlane.update = undefined
+  const second = await node.start({}, false)
+  await waitFor(async () => (await readiness(second)) === '200 ready', 'readiness')
+  await waitFor(async () => (await statusOf(second)).controlPlane === 'connected', 'the link')
+  node.controlPlane.send({ $case: 'ping', value: { id: 7n } })
+  expect(await node.controlPlane.take('pong')).toEqual({ id: 7n })
+  expect(node.controlPlane.messages.filter(({ $case }) => $case === 'applied')).toEqual([])
+})
+
 it('starts from the disk while the control plane is away, and nothing it counts is lost', async () => {
   node.controlPlane.update = node.version(1n)
   const first = await node.start()

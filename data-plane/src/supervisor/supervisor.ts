@@ -217,12 +217,14 @@ export class Supervisor {
 
   #tell(outcome: VersionOutcome): void {
     const { version, hash } = outcome
+    // What came from the disk is said in the next hello: the control plane did not ask for it.
+    const link = outcome.source === 'control-plane' ? this.#link : undefined
     if (outcome.kind === 'rejected') {
       const problems = outcome.problems.slice(0, limits.problemsReportedMax)
-      this.#link?.send({ $case: 'rejected', value: { version, hash, problems } })
+      link?.send({ $case: 'rejected', value: { version, hash, problems } })
       return
     }
-    this.#link?.send({ $case: 'applied', value: { version, hash, tookMs: outcome.tookMs } })
+    link?.send({ $case: 'applied', value: { version, hash, tookMs: outcome.tookMs } })
     if (this.#wasReady) return
     this.#wasReady = true
     this.#logger.info({ version, statusAddress: this.statusAddress }, 'ready')

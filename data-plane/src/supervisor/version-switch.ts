@@ -29,12 +29,14 @@ export type VersionOutcome =
       readonly kind: 'applied'
       readonly version: bigint
       readonly hash: string
+      readonly source: RunningVersion['source']
       readonly tookMs: number
     }
   | {
       readonly kind: 'rejected'
       readonly version: bigint
       readonly hash: string
+      readonly source: RunningVersion['source']
       readonly problems: readonly Problem[]
     }
 
@@ -123,7 +125,8 @@ export class VersionSwitch {
   refuse(version: bigint, hash: string, refusal: Problem): void {
     this.#problems = [refusal]
     this.#options.logger.error({ version, problems: [problemText(refusal)] }, 'version rejected')
-    this.#options.onOutcome({ kind: 'rejected', version, hash, problems: [refusal] })
+    const source = 'control-plane'
+    this.#options.onOutcome({ kind: 'rejected', version, hash, source, problems: [refusal] })
   }
 
   /** What is being applied is finished; nothing else is begun. */
@@ -221,16 +224,17 @@ export class VersionSwitch {
   #report(offer: Offer, problems: readonly Problem[]): void {
     const { version, hash } = offer.candidate
     const { logger, onOutcome } = this.#options
+    const { source } = offer
     const tookMs = Date.now() - offer.receivedAtMs
     if (problems.length === 0) {
-      logger.info({ version, tookMs, source: offer.source }, 'version applied')
-      onOutcome({ kind: 'applied', version, hash, tookMs })
+      logger.info({ version, tookMs, source }, 'version applied')
+      onOutcome({ kind: 'applied', version, hash, source, tookMs })
       return
     }
     if (offer.isReported) return
     offer.isReported = true
     logger.error({ version, problems: problems.map(problemText) }, 'version rejected')
-    onOutcome({ kind: 'rejected', version, hash, problems })
+    onOutcome({ kind: 'rejected', version, hash, source, problems })
   }
 }
 
