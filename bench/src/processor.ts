@@ -1,0 +1,32 @@
+/** CPU time of other processes, and which CPUs there are, as Linux tells it under /proc. */
+import { readFileSync } from 'node:fs'
+
+/** Kernel ticks per second in /proc/PID/stat: USER_HZ, 100 on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100
+
+/** Seconds of CPU, user and system, that the process has used so far with all its threads. */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name in parentheses may hold spaces, so fields are counted from its end. man 5 proc_pid_stat.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+export function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+/** The CPUs that this process may use. */
+export function allowedCpus(): number[] {
+  const status = readFileSync('/proc/self/status', 'utf8')
+  const list = /^Cpus_allowed_list:\s*(.+)$/m.exec(status)?.[1] ?? ''
+  return list.split(',').flatMap((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  })
+}
+
+export function cpuModel(): string {
+  return /^model name\s*:\s*(.+)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? 'unknown'
+}
