@@ -35,6 +35,10 @@ export const limits = Object.freeze({
   clientIdleTimeoutMs: 75_000,
   /** No progress of a body in either direction on the client's side: closed. */
   bodyIdleTimeoutMs: 60_000,
+  /** No byte in either direction of an upgraded connection: closed. */
+  tunnelIdleTimeoutMs: 3_600_000,
+  /** How long a stopping worker waits for the other sides' FINs after the drain's grace is over. */
+  lastFinTimeoutMs: 500,
   /** A request body of at most this length is read and dropped when the node answers itself. */
   drainedBodyBytesMax: 65_536,
   /** After an answer that ends the connection: how long, and how much, a client's bytes are read away. */

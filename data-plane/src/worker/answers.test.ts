@@ -54,6 +54,32 @@ describe('an answer', () => {
     )
   })
 
+  it('with trailers has them for clients that ask for them, and for no others', async () => {
+    const server = await scene.origin(({ socket }) =>
+      socket.write(
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-Sum: 1\r\nSet-Cookie: a=1\r\n\r\n',
+      ),
+    )
+    const { port } = scene.serve([server.port])
+    const asking = await scene.ask(port, 'GET / HTTP/1.1\r\nHost: a.test\r\nTE: trailers\r\n\r\n')
+    expect(asking).toMatch(/\r\n0\r\nX-Sum: 1\r\n\r\n$/)
+    expect(await scene.ask(port, GET)).toMatch(/\r\n0\r\n\r\n$/)
+  })
+
+  it('with white space before a colon is passed on without it, and its framing counts', async () => {
+    const server = await scene.origin(({ socket }) =>
+      socket.write('HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length\t: 2\r\nX-B:2\r\n\r\nhi'),
+    )
+    const { port } = scene.serve([server.port])
+    const sender = await scene.client(port)
+    sender.send(GET)
+    await vi.waitFor(() =>
+      expect(sender.received).toBe(
+        'HTTP/1.1 200 OK\r\nX-A: 1\r\nX-B: 2\r\nContent-Length: 2\r\n\r\nhi',
+      ),
+    )
+  })
+
   it('in chunks is unpacked for an HTTP/1.0 client', async () => {
     const server = await scene.origin(({ socket }) =>
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n'),

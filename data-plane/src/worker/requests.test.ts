@@ -16,6 +16,7 @@ describe('a request', () => {
     )
     expect(server.requests.map(({ head, body }) => head + body)).toEqual([
       'POST /x?y HTTP/1.1\r\nHost: a.test\r\nAccept: */*\r\nX-Odd-CASE:  v \r\nContent-Length: 2\r\n' +
+        'Connection: TE\r\nTE: trailers\r\n' +
         'X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: a.test\r\n\r\nhi',
     ])
   })
@@ -36,7 +37,7 @@ describe('a request', () => {
     expect(server.requests.map(({ head }) => head)).toEqual(Array(2).fill(server.requests[0]?.head))
   })
 
-  it('in chunks is forwarded in chunks of our own making', async () => {
+  it('in chunks is forwarded in chunks of our own making, with the trailers that may go on', async () => {
     const server = await scene.origin(({ socket }) => {
       socket.once('data', () => answerOk({ socket, head: '', body: '', turn: 1 }))
     })
@@ -46,9 +47,9 @@ describe('a request', () => {
     sender.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
     await vi.waitFor(() => expect(server.requests.length).toBe(1))
     server.requests[0]?.socket.on('data', (bytes) => bodies.push(Buffer.from(bytes)))
-    sender.send('000000a;ext=1\r\n0123456789\r\n0\r\nX-Trailer: 1\r\n\r\n')
+    sender.send('000000a;ext=1\r\n0123456789\r\n0\r\nX-Trailer: 1\r\nContent-Length: 3\r\n\r\n')
     await vi.waitFor(() =>
-      expect(Buffer.concat(bodies).toString()).toBe('a\r\n0123456789\r\n0\r\n\r\n'),
+      expect(Buffer.concat(bodies).toString()).toBe('a\r\n0123456789\r\n0\r\nX-Trailer: 1\r\n\r\n'),
     )
   })
 

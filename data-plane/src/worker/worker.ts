@@ -4,10 +4,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CompiledConfiguration, compile } from '../configuration/compile.ts'
-import { RouteTable } from '../configuration/route-table.ts'
-import type { Configure, WorkerMessage } from '../worker-protocol.ts'
+import { limits } from '../limits.ts'
+import type { Configure, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
 import type { Engine, Route } from './engine.ts'
+import type { ClientConnection } from './exchange/client-connection.ts'
 import type { EntryPoint } from './exchange/entry-point.ts'
 import { HeadParser } from './http1/head-parser.ts'
 import { OutputBuffer } from './http1/output-buffer.ts'
@@ -31,6 +32,8 @@ export class Worker {
   readonly #reporter: Reporter
   readonly #entryPoints = new Map<string, EntryPoint>()
   readonly #listeners = new Map<string, EntryPointListener>()
+  /** Entry points that are in no version any more and still have connections. */
+  #removed: EntryPoint[] = []
 
   constructor(send: (message: WorkerMessage) => void) {
     const now = () => performance.now()
@@ -50,6 +53,10 @@ export class Worker {
     }
     this.#upstreams = new UpstreamRegistry(this.#engine)
     this.#reporter = new Reporter(this.#counters, sampler, gauges, send)
+  }
+
+  get gauges(): WorkerGauges {
+    return this.#engine.gauges.snapshot()
   }
 
   start(): void {
@@ -88,14 +95,17 @@ export class Worker {
     this.#listeners.delete(name)
   }
 
-  /** Resolves when all connections have ended or `graceMs` have passed, and all counts are reported. */
+  /**
+   * Resolves when all connections have ended and all counts are reported. What still runs after `graceMs` is
+   * ended then: tunnels with FINs, exchanges at once, each with its record.
+   */
   async drain(graceMs: number): Promise<void> {
     this.#engine.isDraining = true
     for (const listener of this.#listeners.values()) listener.drain()
-    const deadline = performance.now() + graceMs
-    while (this.#engine.gauges.connectionsOpen > 0 && performance.now() < deadline) {
-      await delay(DRAIN_CHECK_MS)
-    }
+    await this.#waitForConnections(graceMs)
+    for (const connection of this.#connections()) connection.endGrace()
+    await this.#waitForConnections(limits.lastFinTimeoutMs)
+    for (const connection of this.#connections()) connection.abort()
     this.stop()
   }
 
@@ -103,6 +113,18 @@ export class Worker {
   stop(): void {
     this.#reporter.stop()
     this.#engine.deadlines.stop()
+  }
+
+  #connections(): ClientConnection[] {
+    const entryPoints = [...this.#removed, ...this.#entryPoints.values()]
+    return entryPoints.flatMap(({ connections }) => [...connections])
+  }
+
+  async #waitForConnections(ms: number): Promise<void> {
+    const deadline = performance.now() + ms
+    while (this.#engine.gauges.connectionsOpen > 0 && performance.now() < deadline) {
+      await delay(DRAIN_CHECK_MS)
+    }
   }
 
   #apply(configuration: CompiledConfiguration): void {
@@ -121,33 +143,35 @@ export class Worker {
   }
 
   #applyEntryPoints(configuration: CompiledConfiguration, routes: readonly Route[]): void {
-    const seen = new Set<string>()
-    for (const compiled of configuration.entryPoints) {
-      seen.add(compiled.name)
-      const routing = {
-        table: compiled.routes,
-        routes,
-        trustedPeers: compiled.trustedPeers,
-      }
-      const existing = this.#entryPoints.get(compiled.name)
-      if (existing !== undefined && existing.scheme === compiled.protocol) {
-        existing.routing = routing
-        existing.defaultCertificate = compiled.defaultCertificate
-      } else {
-        this.#entryPoints.set(compiled.name, {
-          name: compiled.name,
-          scheme: compiled.protocol,
+    const wanted = new Map(configuration.entryPoints.map((one) => [one.name, one.protocol]))
+    this.#removed = this.#removed.filter(({ connections }) => connections.size > 0)
+    for (const [name, entryPoint] of this.#entryPoints) {
+      if (wanted.get(name) !== entryPoint.scheme) this.#remove(entryPoint)
+      if (!wanted.has(name)) this.unlisten(name)
+    }
+    for (const { name, protocol, routes: table, ...rest } of configuration.entryPoints) {
+      const routing = { table, routes, trustedPeers: rest.trustedPeers }
+      const existing = this.#entryPoints.get(name)
+      if (existing === undefined) {
+        this.#entryPoints.set(name, {
+          name,
+          scheme: protocol,
           connections: new Set(),
-          defaultCertificate: compiled.defaultCertificate,
+          isClosing: false,
+          defaultCertificate: rest.defaultCertificate,
           routing,
         })
+      } else {
+        existing.routing = routing
+        existing.defaultCertificate = rest.defaultCertificate
       }
     }
-    for (const [name, entryPoint] of this.#entryPoints) {
-      if (seen.has(name)) continue
-      entryPoint.routing = { table: new RouteTable([]), routes: [], trustedPeers: undefined }
-      this.#entryPoints.delete(name)
-      this.unlisten(name)
-    }
+  }
+
+  /** Its connections finish what they do with the routers that they have, and end. */
+  #remove(entryPoint: EntryPoint): void {
+    entryPoint.isClosing = true
+    this.#entryPoints.delete(entryPoint.name)
+    this.#removed.push(entryPoint)
   }
 }

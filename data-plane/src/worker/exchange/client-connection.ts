@@ -2,13 +2,14 @@
  * One HTTP/1.1 connection from a client: takes requests off it one after the other, gives their bodies to the
  * exchange, and writes what the exchange answers. LIFECYCLE.md draws its phases. Hot.
  */
+import { Outcome } from '@sluice/proto'
 import { limits } from '../../limits.ts'
 import { type Deadline, NEVER } from '../deadline-sweep.ts'
 import type { Engine } from '../engine.ts'
-import type { BodyLength } from '../http1/framing.ts'
 import { type HeadParser, INCOMPLETE } from '../http1/head-parser.ts'
+import { keptTrailers } from '../http1/trailers.ts'
 import type { Transport, TransportListener } from '../transport/transport.ts'
-import { AnswerWriter } from './answer-writer.ts'
+import { AnswerWriter, type BehindListener } from './answer-writer.ts'
 import type { EntryPoint } from './entry-point.ts'
 import { Exchange } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -23,13 +24,15 @@ type Phase =
   | 'body'
   /** The request is whole, the answer is not. */
   | 'answer'
+  /** Speaks another protocol; the transport is the tunnel's. */
+  | 'tunnel'
   /** The answer is given; the rest of a short request body is read and dropped. */
   | 'drain'
   /** The answer was the last; FIN is sent, and what the client still sends is read away. */
   | 'linger'
   | 'closed'
 
-export class ClientConnection implements TransportListener, Deadline {
+export class ClientConnection implements TransportListener, Deadline, BehindListener {
   deadlineAt = NEVER
   sweepIndex = -1
   readonly entryPoint: EntryPoint
@@ -39,13 +42,10 @@ export class ClientConnection implements TransportListener, Deadline {
   #phase: Phase = 'head'
   readonly #held = new HeldBytes()
   readonly #body = new RequestBody()
-  readonly #writer: AnswerWriter
-  #closesAfterAnswer = false
+  readonly writer: AnswerWriter
   /** A loop over held requests runs further up the stack. */
   #isTaking = false
   readonly #reading = new ReadingGate()
-  /** What was written waits in the transport. */
-  #isBehind = false
   #hasPeerEnded = false
   #lingered = 0
   #hasServed = false
@@ -56,12 +56,13 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#engine = engine
     this.entryPoint = entryPoint
     this.#exchange = new Exchange(engine, this)
-    this.#writer = new AnswerWriter(engine.output)
+    this.writer = new AnswerWriter(engine.output, this)
   }
 
   attach(transport: Transport): void {
     this.#transport = transport
     this.#reading.attach(transport)
+    this.writer.attach(transport)
     this.#exchange.setPeer(transport.remoteAddress)
     this.#engine.deadlines.add(this)
     this.#expectWithin(limits.headTimeoutMs)
@@ -69,7 +70,7 @@ export class ClientConnection implements TransportListener, Deadline {
 
   /** Ends the connection now if nothing runs on it; otherwise its next answer is the last. */
   drain(): void {
-    if (this.#phase !== 'head' || !this.#held.isEmpty || this.#isBehind) return
+    if (this.#phase !== 'head' || !this.#held.isEmpty || this.writer.isBehind) return
     // A new connection's request is most likely on its way, and its client would see a failure.
     if (this.#hasServed) this.#beginLinger()
     else this.#expectWithin(limits.drainedFirstRequestMs)
@@ -94,6 +95,7 @@ export class ClientConnection implements TransportListener, Deadline {
         this.#lingered += length
         if (this.#lingered > limits.lingerBytesMax) this.#close()
         return
+      case 'tunnel':
       case 'closed':
         return
     }
@@ -104,13 +106,13 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#hasPeerEnded = true
     switch (this.#phase) {
       case 'head':
-        if (this.#isBehind) this.#beginLinger()
+        if (this.writer.isBehind) this.#beginLinger()
         else this.#close()
         return
       case 'answer':
         return
       case 'linger':
-        if (!this.#isBehind) this.#close()
+        if (!this.writer.isBehind) this.#close()
         return
       default:
         this.#leave()
@@ -122,7 +124,7 @@ export class ClientConnection implements TransportListener, Deadline {
   }
 
   onWritable(): void {
-    this.#isBehind = false
+    this.writer.isBehind = false
     if (this.#phase === 'linger') {
       if (this.#hasPeerEnded) this.#close()
       else this.#expectWithin(limits.lingerTimeoutMs)
@@ -139,11 +141,11 @@ export class ClientConnection implements TransportListener, Deadline {
   }
 
   onDeadline(): void {
-    if (this.#phase === 'head' && !this.#held.isEmpty && !this.#isBehind) {
+    if (this.#phase === 'head' && !this.#held.isEmpty && !this.writer.isBehind) {
       this.#exchange.refuse(408)
       return
     }
-    if (this.#phase === 'body' && !this.#isBehind && !this.#exchange.isAnswerStarted) {
+    if (this.#phase === 'body' && !this.writer.isBehind && !this.#exchange.isAnswerStarted) {
       this.#exchange.failRequest(408)
       return
     }
@@ -163,62 +165,51 @@ export class ClientConnection implements TransportListener, Deadline {
     if (this.#phase === 'body') this.#expectWithin(limits.bodyIdleTimeoutMs)
   }
 
-  /** A 1xx answer; HTTP/1.0 clients know none. */
-  writeInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {
-    if (this.#exchange.request.minorVersion === 0) return
-    this.#writer.interim(head, bytes, from, to)
-    this.flush()
-  }
-
-  /** The final answer's head. `body`: how its end is found on the server's side. */
-  writeAnswerHead(
+  /** Writes a 101 and gives the transport away. Returns the bytes that the client sent ahead. */
+  switchProtocol(
     head: HeadParser,
     bytes: Buffer,
     from: number,
     to: number,
-    body: BodyLength,
-  ): void {
-    const request = this.#exchange.request
-    const isOld = request.minorVersion === 0
-    this.#writer.begin(body, isOld)
-    this.#closesAfterAnswer =
-      !request.wantsKeepAlive ||
-      this.#engine.isDraining ||
-      this.#phase !== 'answer' ||
-      this.#writer.endsWithConnection
-    this.#writer.head(head, bytes, from, to, isOld, this.#closesAfterAnswer)
+  ): { transport: Transport; early: Buffer | undefined; hasEnded: boolean } | undefined {
+    this.writer.switching(head, bytes, from, to)
+    const transport = this.#transport
+    if (transport === undefined) return undefined
+    const early = this.#held.take()
+    this.#phase = 'tunnel'
+    this.deadlineAt = NEVER
+    this.#reading.hold(false)
+    return { transport, early, hasEnded: this.#hasPeerEnded }
   }
 
-  writeAnswerBody(bytes: Buffer, from: number, to: number): void {
-    if (!this.#engine.output.hasRoom(to - from)) this.flush()
-    this.#writer.body(bytes, from, to)
+  /** The tunnel is over. `isCut`: not by both sides' FINs, which the client must be able to see. */
+  endTunnel(isCut: boolean): void {
+    if (isCut) this.#transport?.reset()
+    else this.#transport?.destroy()
+    this.#forget()
   }
 
-  /** Sends what the output buffer holds. False: the client is behind. */
-  flush(): boolean {
-    if (this.#transport === undefined) {
-      this.#engine.output.discard()
-      return true
-    }
-    this.#exchange.bytesOut += this.#engine.output.length
-    if (!this.#engine.output.flush(this.#transport)) {
-      this.#isBehind = true
-      this.#expectWithin(limits.bodyIdleTimeoutMs)
-    }
-    return !this.#isBehind
+  /** Ends whatever runs, without any more ado. */
+  abort(): void {
+    this.#close()
+    this.#exchange.abandon(Outcome.SHED)
   }
 
-  /** The answer is whole. The exchange records itself and then calls afterAnswer. */
-  endAnswer(): void {
-    this.#writer.end()
-    this.flush()
+  /** The drain's grace is over: a tunnel ends with FINs, anything else now. */
+  endGrace(): void {
+    if (this.#phase === 'tunnel') this.#exchange.closeTunnel()
+    else if (this.#phase !== 'linger') this.abort()
+  }
+
+  onBehind(): void {
+    this.#expectWithin(limits.bodyIdleTimeoutMs)
   }
 
   /** The exchange is over: goes on with the next request, or ends the connection. */
   afterAnswer(): void {
     if (this.#phase === 'closed') return
     const hasNothingMore = this.#hasPeerEnded && this.#held.isEmpty
-    if (this.#closesAfterAnswer || this.#engine.isDraining || hasNothingMore) {
+    if (this.writer.isLast || this.isClosing || hasNothingMore) {
       this.#beginLinger()
     } else if (this.#phase === 'body') {
       this.#phase = 'drain'
@@ -232,14 +223,10 @@ export class ClientConnection implements TransportListener, Deadline {
   /** An answer that the node gives itself. `isRefusal`: nothing after the request can be trusted. */
   answer(status: OwnStatus, isRefusal: boolean): void {
     const request = this.#exchange.request
-    this.#closesAfterAnswer =
-      isRefusal ||
-      !request.wantsKeepAlive ||
-      this.#engine.isDraining ||
-      !this.#canReachNextRequest()
+    const isLast =
+      isRefusal || !request.wantsKeepAlive || this.isClosing || !this.#canReachNextRequest()
     const isOld = request.minorVersion === 0
-    this.#writer.own(status, request.isHead && !isRefusal, isOld, this.#closesAfterAnswer)
-    this.flush()
+    this.writer.own(status, request.isHead && !isRefusal, isOld, isLast)
   }
 
   /** Whether the rest of the running request is short enough to be read and dropped. */
@@ -251,8 +238,8 @@ export class ClientConnection implements TransportListener, Deadline {
 
   /** The answer cannot be completed: the client must be able to see that. */
   cutAnswer(): void {
-    this.flush()
-    if (!this.#writer.endsWithConnection) {
+    this.writer.flush()
+    if (!this.writer.endsWithConnection) {
       this.#beginLinger()
       return
     }
@@ -261,14 +248,14 @@ export class ClientConnection implements TransportListener, Deadline {
   }
 
   #takeFromHead(bytes: Buffer, length: number): void {
-    if (this.#held.isEmpty && !this.#isBehind) this.#takeRequests(bytes, 0, length)
-    else if (this.#hold(bytes, 0, length) && !this.#isBehind) this.#takeHeld()
+    if (this.#held.isEmpty && !this.writer.isBehind) this.#takeRequests(bytes, 0, length)
+    else if (this.#hold(bytes, 0, length) && !this.writer.isBehind) this.#takeHeld()
   }
 
   #takeHeld(): void {
     const held = this.#held.take()
     if (held !== undefined) this.#takeRequests(held, 0, held.length)
-    const isHeadAwaited = this.#phase === 'head' && !this.#isBehind
+    const isHeadAwaited = this.#phase === 'head' && !this.writer.isBehind
     if (this.#held.isEmpty || isHeadAwaited) this.#reading.hold(false)
   }
 
@@ -276,7 +263,7 @@ export class ClientConnection implements TransportListener, Deadline {
   #takeRequests(bytes: Buffer, from: number, to: number): void {
     let at = from
     this.#isTaking = true
-    while (at < to && this.#phase === 'head' && !this.#isBehind) {
+    while (at < to && this.#phase === 'head' && !this.writer.isBehind) {
       const end = this.#engine.requestHead.parseRequest(bytes, at, to)
       if (end === INCOMPLETE) {
         this.#isTaking = false
@@ -324,8 +311,8 @@ export class ClientConnection implements TransportListener, Deadline {
     }
     if (state === BodyState.ENDED) {
       this.#phase = 'answer'
-      if (!this.#isBehind) this.deadlineAt = NEVER
-      this.#exchange.endBody()
+      if (!this.writer.isBehind) this.deadlineAt = NEVER
+      this.#exchange.endBody(keptTrailers(this.#body.trailers))
     }
     this.#exchange.flushRequest()
     return this.#body.at
@@ -341,7 +328,7 @@ export class ClientConnection implements TransportListener, Deadline {
   #becomeIdle(): void {
     this.#phase = 'head'
     this.#isHeadTimed = false
-    if (this.#isBehind) return
+    if (this.writer.isBehind) return
     this.#expectWithin(limits.clientIdleTimeoutMs)
     if (!this.#isTaking) this.#takeHeld()
   }
@@ -353,11 +340,16 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#expectWithin(limits.headTimeoutMs)
   }
 
+  /** Connections end with their answer. */
+  get isClosing(): boolean {
+    return this.#engine.isDraining || this.entryPoint.isClosing
+  }
+
   /** True: a head may be complete now. */
   #hold(bytes: Buffer, from: number, to: number): boolean {
     const mayBeHead = this.#held.add(bytes, from, to)
     // While an answer runs one read ahead is enough; the end of the connection is still seen by writing.
-    if (this.#phase === 'answer' || this.#isBehind) this.#reading.hold(true)
+    if (this.#phase === 'answer' || this.writer.isBehind) this.#reading.hold(true)
     return mayBeHead
   }
 
@@ -367,11 +359,11 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#phase = 'linger'
     this.#held.clear()
     this.#transport.end()
-    if (this.#hasPeerEnded && !this.#isBehind) {
+    if (this.#hasPeerEnded && !this.writer.isBehind) {
       this.#close()
       return
     }
-    this.#expectWithin(this.#isBehind ? limits.bodyIdleTimeoutMs : limits.lingerTimeoutMs)
+    this.#expectWithin(this.writer.isBehind ? limits.bodyIdleTimeoutMs : limits.lingerTimeoutMs)
     this.#reading.hold(false)
     this.resumeRequest()
   }
@@ -379,7 +371,7 @@ export class ClientConnection implements TransportListener, Deadline {
   /** The client is gone, or as good as gone. */
   #leave(): void {
     this.#close()
-    this.#exchange.onClientLeft()
+    this.#exchange.abandon(Outcome.CLIENT_LEFT)
   }
 
   #close(): void {
@@ -390,6 +382,7 @@ export class ClientConnection implements TransportListener, Deadline {
   #forget(): void {
     if (this.#transport === undefined) return
     this.#transport = undefined
+    this.writer.attach(undefined)
     this.#phase = 'closed'
     this.#held.clear()
     this.#engine.deadlines.remove(this)

@@ -8,6 +8,8 @@ export interface EntryPoint {
   readonly name: string
   readonly scheme: 'http' | 'https'
   readonly connections: Set<ClientConnection>
+  /** No version has it any more: connections end with their answer. */
+  isClosing: boolean
   /** The certificate for clients that name no known server; '' for none. */
   defaultCertificate: string
   /** Swapped as one when a version is applied; an exchange keeps what it began with. */

@@ -7,10 +7,9 @@ import { isIPv6 } from 'node:net'
 import { Outcome } from '@sluice/proto'
 import { NO_ROUTER } from '../../configuration/route-table.ts'
 import { limits } from '../../limits.ts'
-import type { Engine, Route } from '../engine.ts'
+import type { Engine } from '../engine.ts'
 import { BodyLength } from '../http1/framing.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
-import { logLine } from '../observe/log-line.ts'
 import type {
   AnswerListener,
   UpstreamConnection,
@@ -18,26 +17,18 @@ import type {
 } from '../upstreams/upstream-connection.ts'
 import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { ClientConnection } from './client-connection.ts'
+import { ExchangeRecord } from './exchange-record.ts'
 import type { OwnStatus } from './own-answers.ts'
 import { type Peer, Request } from './request.ts'
+import { Tunnel } from './tunnel.ts'
 
 export class Exchange implements AnswerListener, DialListener {
   readonly request = new Request()
-  isOpen = false
+  readonly record: ExchangeRecord
   isHeadRequest = false
   /** The request has left for the server, whole. */
   isRequestSent = false
   isAnswerStarted = false
-  route: Route | undefined
-  server: UpstreamServer | undefined
-  /** What the client was sent; 0 for nothing. */
-  status = 0
-  bytesIn = 0
-  bytesOut = 0
-  attempts = 0
-  startedAt = 0
-  /** 0: no byte came from a server. */
-  firstByteAt = 0
   readonly client: ClientConnection
   readonly #engine: Engine
   #peer: Peer = { address: '', isTrusted: false, scheme: 'http' }
@@ -47,18 +38,21 @@ export class Exchange implements AnswerListener, DialListener {
   #isRequestWhole = false
   /** The body's bytes that came before there was a connection. */
   #waitingBody: Buffer | undefined
+  #trailers = ''
+  #tunnel: Tunnel | undefined
 
   constructor(engine: Engine, client: ClientConnection) {
     this.#engine = engine
     this.client = client
+    this.record = new ExchangeRecord(engine)
   }
 
-  get entryPointName(): string {
-    return this.client.entryPoint.name
+  get awaitsSwitch(): boolean {
+    return this.request.wantsUpgrade
   }
 
-  get peerAddress(): string {
-    return this.#peer.address
+  get isOpen(): boolean {
+    return this.record.isOpen
   }
 
   setPeer(remoteAddress: string): void {
@@ -93,7 +87,7 @@ export class Exchange implements AnswerListener, DialListener {
       this.#answerOwn(404, Outcome.PROXY_ANSWERED)
       return
     }
-    this.route = routes[router]
+    this.record.route = routes[router]
     this.#forward()
   }
 
@@ -117,7 +111,7 @@ export class Exchange implements AnswerListener, DialListener {
 
   /** A part of the request's body. Follow with flushRequest. */
   takeBody(bytes: Buffer, from: number, to: number): void {
-    this.bytesIn += to - from
+    this.record.bytesIn += to - from
     if (this.#upstream === undefined) {
       this.#keepBody(bytes, from, to)
       return
@@ -128,10 +122,12 @@ export class Exchange implements AnswerListener, DialListener {
     else output.copy(bytes, from, to)
   }
 
-  endBody(): void {
+  /** `trailers`: the lines that go on with a chunked body. */
+  endBody(trailers: string): void {
     this.#isRequestWhole = true
+    this.#trailers = trailers
     if (this.#upstream === undefined) return
-    if (this.#body === BodyLength.CHUNKED) this.#engine.output.lastChunk()
+    if (this.#body === BodyLength.CHUNKED) this.#engine.output.lastChunk(trailers)
   }
 
   /** Sends what the output buffer holds of the request. */
@@ -151,10 +147,19 @@ export class Exchange implements AnswerListener, DialListener {
     this.#upstream?.resume()
   }
 
-  onClientLeft(): void {
+  /** The client's connection is gone. */
+  abandon(outcome: Outcome): void {
     if (!this.isOpen) return
+    if (this.#tunnel !== undefined) {
+      this.#tunnel.finish(outcome)
+      return
+    }
     this.#dropUpstream()
-    this.#close(Outcome.CLIENT_LEFT)
+    this.#close(outcome)
+  }
+
+  closeTunnel(): void {
+    this.#tunnel?.close()
   }
 
   onConnected(connection: UpstreamConnection): void {
@@ -167,7 +172,7 @@ export class Exchange implements AnswerListener, DialListener {
   /** Nothing was sent, so any request may go to the next server. */
   onDialFailed(isTimeout: boolean): void {
     this.#dial = undefined
-    const isLast = this.attempts >= Math.min(limits.attemptsMax, this.#serverCount())
+    const isLast = this.record.attempts >= Math.min(limits.attemptsMax, this.#serverCount())
     if (!isLast) {
       this.#dialNext(undefined)
       return
@@ -176,30 +181,53 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {
-    this.#noteFirstByte()
-    if (this.request.minorVersion === 1) this.client.writeInterim(head, bytes, from, to)
+    this.record.noteFirstByte()
+    this.client.writer.interim(head, bytes, from, to, this.request)
   }
 
   onAnswerHead(head: HeadParser, bytes: Buffer, from: number, to: number, body: BodyLength): void {
-    this.#noteFirstByte()
+    this.record.noteFirstByte()
     this.isAnswerStarted = true
-    this.status = head.status
-    this.client.writeAnswerHead(head, bytes, from, to, body)
+    this.record.status = head.status
+    const mustBeLast = !this.#isRequestWhole || this.client.isClosing
+    this.client.writer.head(head, bytes, from, to, body, this.request, mustBeLast)
   }
 
   onAnswerBody(bytes: Buffer, from: number, to: number): void {
-    this.client.writeAnswerBody(bytes, from, to)
+    this.client.writer.body(bytes, from, to)
   }
 
   onAnswerRead(): void {
-    if (!this.client.flush()) this.#upstream?.pause()
+    if (!this.client.writer.flush()) this.#upstream?.pause()
   }
 
-  onAnswerEnd(): void {
+  onAnswerEnd(trailers: string): void {
     this.#upstream = undefined
-    this.client.endAnswer()
+    this.client.writer.end(trailers, this.request)
     this.#close(Outcome.ORIGIN_ANSWERED)
     this.client.afterAnswer()
+  }
+
+  /** From here on both connections speak the protocol that the client asked for. */
+  onSwitch(head: HeadParser, bytes: Buffer, from: number, to: number, end: number): void {
+    this.record.noteFirstByte()
+    this.isAnswerStarted = true
+    this.record.status = 101
+    const upstream = this.#upstream
+    const server = upstream?.release()
+    const opened = this.client.switchProtocol(head, bytes, from, to)
+    if (upstream === undefined || server === undefined || opened === undefined) return
+    const tunnel = new Tunnel({
+      output: this.#engine.output,
+      deadlines: this.#engine.deadlines,
+      client: opened.transport,
+      server,
+      onEnded: (outcome) => this.#endTunnel(tunnel, upstream, outcome),
+    })
+    this.#tunnel = tunnel
+    if (opened.early !== undefined) tunnel.client.onBytes(opened.early, opened.early.length)
+    if (to < end) tunnel.server.onBytes(bytes.subarray(to, end), end - to)
+    if (opened.hasEnded) tunnel.client.onEnd()
   }
 
   onUpstreamWritable(): void {
@@ -224,35 +252,28 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   #open(headBytes: number): void {
-    this.isOpen = true
+    this.record.open(headBytes)
+    this.client.writer.byteCount = 0
     this.isHeadRequest = false
     this.isRequestSent = false
     this.isAnswerStarted = false
-    this.route = undefined
-    this.server = undefined
-    this.status = 0
-    this.bytesIn = headBytes
-    this.bytesOut = 0
-    this.attempts = 0
-    this.startedAt = this.#engine.now()
-    this.firstByteAt = 0
     this.#waitingBody = undefined
-    this.#engine.gauges.exchangesStarted += 1
+    this.#trailers = ''
   }
 
   #forward(): void {
-    const server = this.route?.upstreams.pick()
+    const server = this.record.route?.upstreams.pick()
     if (server === undefined) {
       this.#answerOwn(503, Outcome.PROXY_ANSWERED)
       return
     }
     const connection = server.checkOut()
-    this.server = server
+    this.record.server = server
     if (connection === undefined) {
       this.#dialNext(server)
       return
     }
-    this.attempts += 1
+    this.record.attempts += 1
     this.#send(connection)
     if (this.#isRequestWhole) this.flushRequest()
   }
@@ -260,22 +281,22 @@ export class Exchange implements AnswerListener, DialListener {
   /** Puts the head into the output buffer. */
   #send(connection: UpstreamConnection): void {
     this.#upstream = connection
-    this.server = connection.server
+    this.record.server = connection.server
     connection.begin(this)
-    const isHostPassed = this.route?.upstreams.isHostPassed !== false
+    const isHostPassed = this.record.route?.upstreams.isHostPassed !== false
     const authority =
       isHostPassed && this.request.host !== '' ? undefined : connection.server.settings.authority
     this.#engine.output.text(this.request.headFor(authority))
   }
 
   #dialNext(same: UpstreamServer | undefined): void {
-    const server = same ?? this.route?.upstreams.pick()
+    const server = same ?? this.record.route?.upstreams.pick()
     if (server === undefined) {
       this.#answerOwn(503, Outcome.PROXY_ANSWERED)
       return
     }
-    this.attempts += 1
-    this.server = server
+    this.record.attempts += 1
+    this.record.server = server
     this.#dial = server.dial(this)
   }
 
@@ -293,7 +314,7 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   #serverCount(): number {
-    return this.route?.upstreams.serverCount ?? 0
+    return this.record.route?.upstreams.serverCount ?? 0
   }
 
   #keepBody(bytes: Buffer, from: number, to: number): void {
@@ -307,15 +328,23 @@ export class Exchange implements AnswerListener, DialListener {
     const waiting = this.#waitingBody
     this.#waitingBody = undefined
     if (waiting !== undefined) {
-      this.bytesIn -= waiting.length
+      this.record.bytesIn -= waiting.length
       this.takeBody(waiting, 0, waiting.length)
     }
-    if (this.#isRequestWhole && this.#body === BodyLength.CHUNKED) this.#engine.output.lastChunk()
+    if (this.#isRequestWhole && this.#body === BodyLength.CHUNKED) {
+      this.#engine.output.lastChunk(this.#trailers)
+    }
     this.client.resumeRequest()
   }
 
-  #noteFirstByte(): void {
-    if (this.firstByteAt === 0) this.firstByteAt = this.#engine.now()
+  #endTunnel(tunnel: Tunnel, upstream: UpstreamConnection, outcome: Outcome): void {
+    this.#tunnel = undefined
+    this.#upstream = undefined
+    this.record.bytesIn += tunnel.client.byteCount
+    this.record.bytesOut += tunnel.server.byteCount
+    upstream.destroy()
+    this.#close(outcome)
+    this.client.endTunnel(outcome !== Outcome.ORIGIN_ANSWERED)
   }
 
   #answerUpstreamFailure(isTimeout: boolean): void {
@@ -324,14 +353,14 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   #answerOwn(status: OwnStatus, outcome: Outcome): void {
-    this.status = status
+    this.record.status = status
     this.client.answer(status, false)
     this.#close(outcome)
     this.client.afterAnswer()
   }
 
   #refuse(status: OwnStatus): void {
-    this.status = status
+    this.record.status = status
     this.client.answer(status, true)
     this.#close(Outcome.REQUEST_REFUSED)
     this.client.afterAnswer()
@@ -345,28 +374,9 @@ export class Exchange implements AnswerListener, DialListener {
     this.#engine.output.discard()
   }
 
-  /** Counts the exchange and, if it is chosen, logs it: the one place where an exchange ends. */
   #close(outcome: Outcome): void {
-    if (!this.isOpen) return
-    this.isOpen = false
     this.#waitingBody = undefined
-    const engine = this.#engine
-    const durationMs = engine.now() - this.startedAt
-    const counter = this.route?.counter ?? engine.unroutedCounter
-    engine.gauges.exchangesEnded += 1
-    counter.add(this.status, this.bytesIn, this.bytesOut, Math.round(durationMs * 1_000))
-    const timeMs = Math.floor(performance.timeOrigin + this.startedAt + durationMs)
-    const isNotable = this.status >= 500 || isFailure(outcome) || durationMs > limits.slowExchangeMs
-    if (engine.sampler.chooses(timeMs, isNotable)) {
-      engine.sampler.put(logLine(this, timeMs, durationMs, outcome))
-    }
+    this.record.bytesOut += this.client.writer.byteCount
+    this.record.close(outcome, this.request, this.client.entryPoint.name, this.#peer.address)
   }
-}
-
-function isFailure(outcome: Outcome): boolean {
-  return (
-    outcome === Outcome.CLIENT_LEFT ||
-    outcome === Outcome.UPSTREAM_FAILED ||
-    outcome === Outcome.UPSTREAM_TIMED_OUT
-  )
 }

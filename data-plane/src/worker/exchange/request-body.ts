@@ -17,6 +17,11 @@ export class RequestBody {
   #length: BodyLength = BodyLength.NONE
   #chunks: ChunkedDecoder | undefined
 
+  /** The lines of the trailer section, once the body has ended. */
+  get trailers(): string {
+    return this.#length === BodyLength.CHUNKED ? (this.#chunks?.trailers ?? '') : ''
+  }
+
   get isLengthKnown(): boolean {
     return this.#length === BodyLength.LENGTH
   }

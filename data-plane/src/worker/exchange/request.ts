@@ -49,6 +49,9 @@ export class Request {
   isIdempotent = false
   expectsContinue = false
   wantsKeepAlive = false
+  /** Asks for another protocol, and the server is asked for it. */
+  wantsUpgrade = false
+  acceptsTrailers = false
   /** The address that client ranges are matched against and that X-Forwarded-For ends in. */
   clientAddress = ''
   /** Method and target, up to the version. */
@@ -68,6 +71,8 @@ export class Request {
     this.isIdempotent = false
     this.expectsContinue = false
     this.wantsKeepAlive = false
+    this.wantsUpgrade = false
+    this.acceptsTrailers = false
     this.clientAddress = ''
     this.#requestLine = ''
     this.#rest = ''
@@ -84,6 +89,8 @@ export class Request {
     this.wantsKeepAlive =
       head.minorVersion === 1 ? !head.hasClose : head.hasKeepAlive && !head.hasClose
     this.expectsContinue = head.hasExpect && head.minorVersion === 1
+    this.acceptsTrailers = head.hasTrailersAccepted && head.minorVersion === 1
+    this.wantsUpgrade = isUpgrade(head, text, from)
     this.userAgent = fieldValue(head, text, from, head.userAgentIndex)
     const status =
       this.#readHost(head, bytes, text, from) || this.#readTarget(head, bytes, text, from)
@@ -175,7 +182,16 @@ export class Request {
       ? this.#extendForwarded(head, text, base, peer)
       : `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\nX-Forwarded-Host: ${this.host}\r\n`
     const ending = peer.isTrusted ? ENDING_IN_TRUSTED_REQUESTS : ENDING_IN_REQUESTS
-    return `${keptFields(head, text, base, ending)}${this.#lengthLine(head)}${forwarded}\r\n`
+    const hopByHop = this.#hopByHopLines(head, text, base)
+    return `${keptFields(head, text, base, ending)}${this.#lengthLine(head)}${hopByHop}${forwarded}\r\n`
+  }
+
+  /** What of the connection to the client also holds for the one to the server (RFC 9110 section 7.6.1). */
+  #hopByHopLines(head: HeadParser, text: string, base: number): string {
+    if (this.wantsUpgrade) {
+      return `Connection: upgrade\r\nUpgrade: ${fieldValue(head, text, base, head.upgradeIndex)}\r\n`
+    }
+    return this.acceptsTrailers ? 'Connection: TE\r\nTE: trailers\r\n' : ''
   }
 
   #lengthLine(head: HeadParser): string {
@@ -206,6 +222,20 @@ export class Request {
     const host = hasHost ? '' : `X-Forwarded-Host: ${this.host}\r\n`
     return `X-Forwarded-For: ${list}\r\n${proto}${host}`
   }
+}
+
+/**
+ * Whether a request asks to switch protocols in a way that is passed on: nominated by Connection, without a
+ * body, and not for HTTP/2, which would let requests past this proxy's eyes (RFC 9110 section 7.8).
+ */
+function isUpgrade(head: HeadParser, text: string, base: number): boolean {
+  if (head.upgradeIndex < 0 || head.minorVersion === 0) return false
+  if (head.nominated?.includes('upgrade') !== true || head.bodyLength !== BodyLength.NONE)
+    return false
+  const protocols = fieldValue(head, text, base, head.upgradeIndex).toLowerCase()
+  return (
+    protocols !== '' && !protocols.split(',').some((protocol) => protocol.trim().startsWith('h2'))
+  )
 }
 
 /** Of "http://" or "https://" at the start; 0 for any other. */

@@ -3,7 +3,7 @@
  * one step at a time; data is given as a range of the caller's bytes, nothing is copied. Hot.
  */
 import { limits } from '../../limits.ts'
-import { CR, FIELD_VALUE, HEX_VALUE, LF } from './characters.ts'
+import { COLON, CR, FIELD_VALUE, HEX_VALUE, LF, TOKEN } from './characters.ts'
 
 const SIZE = 0
 const EXTENSION = 1
@@ -16,6 +16,7 @@ const TRAILER = 7
 const TRAILER_LF = 8
 const LAST_LF = 9
 const ENDED = 10
+const TRAILER_NAME = 11
 
 /** What the last step found. */
 export const ChunkStep = Object.freeze({ MORE: 0, DATA: 1, ENDED: 2, MALFORMED: 3 })
@@ -26,6 +27,8 @@ export class ChunkedDecoder {
   dataEnd = 0
   /** Where the next step goes on. */
   at = 0
+  /** The trailer section's lines, each with its CRLF, once the body has ended. */
+  trailers = ''
   #state = SIZE
   #remaining = 0
   #digits = 0
@@ -38,6 +41,7 @@ export class ChunkedDecoder {
     this.#digits = 0
     this.#lineBytes = 0
     this.#trailerBytes = 0
+    this.trailers = ''
   }
 
   /** One step over bytes[from..to). After DATA, ENDED and MORE, `at` is where the decoder stands. */
@@ -108,24 +112,23 @@ export class ChunkedDecoder {
     return true
   }
 
-  /** Trailer fields are checked for their bytes and dropped (RFC 9112 section 7.1.2). */
+  /** Trailer fields keep to the rules of head fields (RFC 9112 section 7.1.2). */
   #takeTrailerByte(byte: number): boolean {
     this.#trailerBytes += 1
     if (this.#trailerBytes > limits.trailerBytesMax) return false
+    if (this.#state !== LAST_LF && (this.#state !== TRAILER_START || byte !== CR)) {
+      this.trailers += String.fromCharCode(byte)
+    }
     switch (this.#state) {
       case TRAILER_START:
-        if (byte === CR) {
-          this.#state = LAST_LF
-          return true
-        }
-        this.#state = TRAILER
-        return FIELD_VALUE[byte] === 1 && byte !== 0x20 && byte !== 0x09
+        this.#state = byte === CR ? LAST_LF : TRAILER_NAME
+        return byte === CR || TOKEN[byte] === 1
+      case TRAILER_NAME:
+        if (byte === COLON) this.#state = TRAILER
+        return byte === COLON || TOKEN[byte] === 1
       case TRAILER:
-        if (byte === CR) {
-          this.#state = TRAILER_LF
-          return true
-        }
-        return FIELD_VALUE[byte] === 1
+        if (byte === CR) this.#state = TRAILER_LF
+        return byte === CR || FIELD_VALUE[byte] === 1
       case TRAILER_LF:
         this.#state = TRAILER_START
         return byte === LF

@@ -50,6 +50,18 @@ export function parseTransferCodings(bytes: Uint8Array, from: number, to: number
 
 const KNOWN_CODINGS = ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']
 
+/** Whether a comma-separated list has the lower-case word as an element, in any case. */
+export function hasElement(bytes: Uint8Array, from: number, to: number, word: string): boolean {
+  let start = from
+  for (let at = from; at <= to; at += 1) {
+    if (at < to && bytes[at] !== 0x2c) continue
+    const [first, last] = trimmed(bytes, start, at)
+    if (isWord(bytes, first, last, word)) return true
+    start = at + 1
+  }
+  return false
+}
+
 function trimmed(bytes: Uint8Array, from: number, to: number): [number, number] {
   let first = from
   let last = to

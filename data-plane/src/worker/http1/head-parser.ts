@@ -9,6 +9,7 @@ import { Field, fieldId, hashStep } from './field-names.ts'
 import {
   ABSENT,
   BodyLength,
+  hasElement,
   MALFORMED,
   parseContentLength,
   parseTransferCodings,
@@ -50,9 +51,14 @@ export class HeadParser {
   hostIndex = ABSENT
   userAgentIndex = ABSENT
   keepAliveIndex = ABSENT
+  upgradeIndex = ABSENT
   hasExpect = false
   hasClose = false
   hasKeepAlive = false
+  /** The TE field asks for trailers. */
+  hasTrailersAccepted = false
+  /** An answer's names have white space before their colon, which must not be passed on. */
+  hasLooseNames = false
   /** Lower-case names that Connection nominates, beside close and keep-alive; null for none. */
   nominated: string[] | null = null
   /** How the body's end is found, by the head alone. */
@@ -76,7 +82,7 @@ export class HeadParser {
     at = this.#parseRequestLine(bytes, at, to)
     if (at < 0) return at === INCOMPLETE && to - from > limits.requestLineBytesMax ? -414 : at
     if (at - from > limits.requestLineBytesMax + 2) return -414
-    at = this.#parseFields(bytes, at, to)
+    at = this.#parseFields(bytes, at, to, false)
     if (at === INCOMPLETE) return to - from > limits.headBytesMax ? -431 : INCOMPLETE
     if (at < 0) return at
     if (at - from > limits.headBytesMax) return -431
@@ -87,7 +93,7 @@ export class HeadParser {
   parseAnswer(bytes: Uint8Array, from: number, to: number): number {
     this.#reset()
     let at = this.#parseStatusLine(bytes, from, to)
-    if (at >= 0) at = this.#parseFields(bytes, at, to)
+    if (at >= 0) at = this.#parseFields(bytes, at, to, true)
     if (at === INCOMPLETE) return to - from > limits.headBytesMax ? -502 : INCOMPLETE
     if (at < 0 || at - from > limits.headBytesMax) return -502
     return this.#frameAnswer(at)
@@ -98,9 +104,12 @@ export class HeadParser {
     this.hostIndex = ABSENT
     this.userAgentIndex = ABSENT
     this.keepAliveIndex = ABSENT
+    this.upgradeIndex = ABSENT
     this.hasExpect = false
     this.hasClose = false
     this.hasKeepAlive = false
+    this.hasTrailersAccepted = false
+    this.hasLooseNames = false
     this.nominated = null
     this.bodyLength = BodyLength.NONE
     this.contentLength = ABSENT
@@ -177,7 +186,7 @@ export class HeadParser {
   }
 
   /** All field lines and the empty line. A -400 here is any fault; parseAnswer turns it into -502. */
-  #parseFields(bytes: Uint8Array, from: number, to: number): number {
+  #parseFields(bytes: Uint8Array, from: number, to: number, isAnswer: boolean): number {
     let at = from
     for (;;) {
       if (at >= to) return INCOMPLETE
@@ -188,12 +197,12 @@ export class HeadParser {
         return end < 0 ? -400 : end
       }
       if (this.fieldCount >= limits.fieldsMax) return -431
-      at = this.#parseField(bytes, at, to)
+      at = this.#parseField(bytes, at, to, isAnswer)
       if (at < 0) return at
     }
   }
 
-  #parseField(bytes: Uint8Array, from: number, to: number): number {
+  #parseField(bytes: Uint8Array, from: number, to: number, isAnswer: boolean): number {
     let at = from
     let hash = 0
     let byte = 0
@@ -204,9 +213,16 @@ export class HeadParser {
       at += 1
     }
     if (at >= to) return INCOMPLETE
-    // Covers an empty name, white space before the colon and a folded line (RFC 9112 sections 5.1, 5.2).
-    if (byte !== COLON || at === from) return -400
     const nameEnd = at
+    if (isAnswer && at > from && (byte === SP || byte === HTAB)) {
+      // A proxy takes white space before the colon out of an answer (RFC 9112 section 5.1).
+      while (at < to && (bytes[at] === SP || bytes[at] === HTAB)) at += 1
+      if (at >= to) return INCOMPLETE
+      byte = bytes[at] ?? 0
+      this.hasLooseNames = true
+    }
+    // Covers an empty name, white space before the colon and a folded line (RFC 9112 sections 5.1, 5.2).
+    if (byte !== COLON || nameEnd === from) return -400
     at += 1
     while (at < to && (bytes[at] === SP || bytes[at] === HTAB)) at += 1
     const valueStart = at
@@ -253,6 +269,12 @@ export class HeadParser {
         return true
       case Field.EXPECT:
         this.hasExpect = true
+        return true
+      case Field.UPGRADE:
+        this.upgradeIndex = index
+        return true
+      case Field.TE:
+        this.hasTrailersAccepted ||= hasElement(bytes, from, to, 'trailers')
         return true
       default:
         return true

@@ -66,6 +66,7 @@ export function keptFields(
   ending: Uint8Array,
 ): string {
   const nominated = head.nominated
+  if (head.hasLooseNames) return keptFieldsAnew(head, text, base, ending)
   let kept = ''
   let runStart = -1
   for (let index = 0; index < head.fieldCount; index += 1) {
@@ -81,6 +82,21 @@ export function keptFields(
     }
   }
   return runStart < 0 ? kept : kept + text.slice(runStart, head.fieldsEnd - base)
+}
+
+/** The same, each line written anew. */
+function keptFieldsAnew(head: HeadParser, text: string, base: number, ending: Uint8Array): string {
+  let kept = ''
+  for (let index = 0; index < head.fieldCount; index += 1) {
+    if (ending[head.fieldIds[index] ?? 0] === 1) continue
+    if (head.nominated !== null && isNominated(head.nominated, head, text, base, index)) continue
+    const name = text.slice(
+      (head.nameStarts[index] ?? 0) - base,
+      (head.nameEnds[index] ?? 0) - base,
+    )
+    kept += `${name}: ${fieldValue(head, text, base, index)}\r\n`
+  }
+  return kept
 }
 
 function isNominated(

@@ -38,8 +38,9 @@ export class OutputBuffer {
     this.text('\r\n')
   }
 
-  lastChunk(): void {
-    this.text('0\r\n\r\n')
+  /** `trailers`: lines with their CRLF, or ''. */
+  lastChunk(trailers: string): void {
+    this.text(trailers === '' ? '0\r\n\r\n' : `0\r\n${trailers}\r\n`)
   }
 
   discard(): void {

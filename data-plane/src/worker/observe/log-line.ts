@@ -1,38 +1,43 @@
 /** Builds the log line of an exchange that was chosen for the sample; never called for any other. */
 import type { LogLine, Outcome } from '@sluice/proto'
-import type { Exchange } from '../exchange/exchange.ts'
+import type { ExchangeRecord } from '../exchange/exchange-record.ts'
+import type { Request } from '../exchange/request.ts'
 
 const FIELD_CHARACTERS_MAX = 1_024
 
-/** `timeMs`: when the exchange ended. */
+export interface LineEnd {
+  /** When the exchange ended, milliseconds since the epoch. */
+  readonly timeMs: number
+  readonly durationMs: number
+  readonly outcome: Outcome
+}
+
 export function logLine(
-  exchange: Exchange,
-  timeMs: number,
-  durationMs: number,
-  outcome: Outcome,
+  record: ExchangeRecord,
+  request: Request,
+  where: { readonly entryPoint: string; readonly peerAddress: string },
+  end: LineEnd,
 ): LogLine {
-  const { request, route, server } = exchange
+  const { route, server } = record
+  const firstByteMs = record.firstByteAt === 0 ? 0 : record.firstByteAt - record.startedAt
   return {
-    timeMs: BigInt(timeMs),
+    timeMs: BigInt(end.timeMs),
     router: route?.router ?? '',
     service: route?.service ?? '',
     server: server?.settings.authority ?? '',
-    entryPoint: exchange.entryPointName,
-    clientAddress: request.clientAddress || exchange.peerAddress,
+    entryPoint: where.entryPoint,
+    clientAddress: request.clientAddress || where.peerAddress,
     method: escaped(request.method),
     host: escaped(request.host),
     path: escaped(request.path),
     protocol: `HTTP/1.${request.minorVersion}`,
-    status: exchange.status,
-    outcome,
-    bytesIn: BigInt(exchange.bytesIn),
-    bytesOut: BigInt(exchange.bytesOut),
-    durationUs: BigInt(Math.round(durationMs * 1_000)),
-    firstByteUs:
-      exchange.firstByteAt === 0
-        ? 0n
-        : BigInt(Math.round((exchange.firstByteAt - exchange.startedAt) * 1_000)),
-    attempts: exchange.attempts,
+    status: record.status,
+    outcome: end.outcome,
+    bytesIn: BigInt(record.bytesIn),
+    bytesOut: BigInt(record.bytesOut),
+    durationUs: BigInt(Math.round(end.durationMs * 1_000)),
+    firstByteUs: BigInt(Math.round(firstByteMs * 1_000)),
+    attempts: record.attempts,
     userAgent: escaped(request.userAgent),
     weight: 0,
   }

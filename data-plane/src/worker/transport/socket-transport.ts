@@ -7,7 +7,7 @@ import { type Transport, type TransportListener, WriteResult } from './transport
 export class SocketTransport implements Transport {
   readonly remoteAddress: string
   readonly #socket: Socket
-  readonly #listener: TransportListener
+  #listener: TransportListener
   /** An idle TLS socket encrypts at once and lets go of the bytes; a TCP socket may keep them. */
   readonly #takesCopies: boolean
   #code = ''
@@ -22,16 +22,20 @@ export class SocketTransport implements Transport {
       this.#code = error.code ?? 'ERROR'
     })
     socket.on('end', () => {
-      if (!this.#isClosed) listener.onEnd()
+      if (!this.#isClosed) this.#listener.onEnd()
     })
     socket.on('drain', () => {
-      if (!this.#isClosed) listener.onWritable()
+      if (!this.#isClosed) this.#listener.onWritable()
     })
     socket.on('close', () => {
       if (this.#isClosed) return
       this.#isClosed = true
-      listener.onClosed(this.#code)
+      this.#listener.onClosed(this.#code)
     })
+  }
+
+  listenWith(listener: TransportListener): void {
+    this.#listener = listener
   }
 
   start(): void {

@@ -43,7 +43,7 @@ function ignoreStatus(): void {}
 export class TcpTransport implements Transport {
   readonly remoteAddress: string
   readonly #handle: StreamHandle
-  readonly #listener: TransportListener
+  #listener: TransportListener
   #pendingWrites = 0
   #isBroken = false
   #hasPeerEnded = false
@@ -60,6 +60,10 @@ export class TcpTransport implements Transport {
     handle.onread = onRead
     handle.setNoDelay(true)
     handle.useUserBuffer(readBuffer)
+  }
+
+  listenWith(listener: TransportListener): void {
+    this.#listener = listener
   }
 
   start(): void {

@@ -18,6 +18,8 @@ export type UpstreamFailure = 'closed' | 'malformed' | 'timeout'
 export interface AnswerListener {
   readonly isHeadRequest: boolean
   readonly isRequestSent: boolean
+  /** The request asked for another protocol. */
+  readonly awaitsSwitch: boolean
   /** A 1xx answer in bytes[from..to). */
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void
   /** The final answer's head, and how its body ends. */
@@ -25,7 +27,9 @@ export interface AnswerListener {
   onAnswerBody(bytes: Buffer, from: number, to: number): void
   /** All of one read was given: what is there can be sent. */
   onAnswerRead(): void
-  onAnswerEnd(): void
+  onAnswerEnd(trailers: string): void
+  /** A 101 in bytes[from..to), with the server's first bytes after it, up to `end`. */
+  onSwitch(head: HeadParser, bytes: Buffer, from: number, to: number, end: number): void
   onUpstreamWritable(): void
   onUpstreamFailed(failure: UpstreamFailure): void
 }
@@ -95,6 +99,13 @@ export class UpstreamConnection implements TransportListener, Deadline {
     this.#isPaused = false
     this.#expectWithin(this.server.settings.idleMs)
     this.#transport?.resume()
+  }
+
+  /** The transport, for a protocol of its own. Ends with `destroy`. */
+  release(): Transport | undefined {
+    this.#exchange = undefined
+    this.deadlineAt = NEVER
+    return this.#transport
   }
 
   destroy(): void {
@@ -173,6 +184,10 @@ export class UpstreamConnection implements TransportListener, Deadline {
         exchange.onAnswerRead()
         return INCOMPLETE
       }
+      if (end > 0 && head.status === 101 && exchange.awaitsSwitch) {
+        exchange.onSwitch(head, bytes, at, end, length)
+        return INCOMPLETE
+      }
       // A protocol switch that nobody asked for is as wrong as a malformed head (RFC 9110 section 7.8).
       if (end < 0 || head.status === 101) {
         this.#fail('malformed')
@@ -248,7 +263,8 @@ export class UpstreamConnection implements TransportListener, Deadline {
     } else {
       this.destroy()
     }
-    exchange.onAnswerEnd()
+    const isChunked = this.#body === BodyLength.CHUNKED
+    exchange.onAnswerEnd(isChunked ? (this.#chunks?.trailers ?? '') : '')
   }
 
   #lose(): void {
