@@ -77,6 +77,9 @@ export function toProblemDetails(error: unknown): ProblemDetails {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown) {
   const details = toProblemDetails(error)
   if (details.status >= 500) request.log.error({ err: error }, 'request failed')
+  // Fastify would close the connection, and with it the answer for a client that is still sending. Without
+  // that the rest is read and dropped, as long as a request may last.
+  if (details.status === 413) reply.removeHeader('connection')
   return reply
     .code(details.status)
     .header('content-type', problemMediaType)

@@ -69,8 +69,8 @@ export interface EntryPoint {
   /** Peers, as CIDR ranges, whose X-Forwarded-* fields are kept and extended instead of replaced. */
   trustedPeers: string[]
   /**
-   * The certificate for clients that send no server name or one that no certificate covers; without it
-   * such handshakes are refused (RFC 6066 section 3, unrecognized_name).
+   * The certificate for clients that send no server name or one that no certificate covers. Without it an
+   * unknown name is refused with unrecognized_name (RFC 6066 section 3), and none with handshake_failure.
    */
   defaultCertificate: string
 }
