@@ -129,15 +129,41 @@ describe('an answer', () => {
     },
   )
 
-  it('that comes before the request is whole reaches the client, and the connection ends', async () => {
-    const server = await scene.origin()
+  it.each([
+    ['413 Content Too Large', 'Connection: close\r\n'],
+    ['200 OK', ''],
+  ])(
+    '%s before the request is whole reaches the client, and the connection ends',
+    async (status, line) => {
+      const server = await scene.origin(({ socket }) =>
+        socket.write(`HTTP/1.1 ${status}\r\nContent-Length: 2\r\n\r\nok`),
+      )
+      const { port } = scene.serve([server.port])
+      const sender = await scene.client(port)
+      sender.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
+      await vi.waitFor(() => expect(sender.hasEnded).toBe(true))
+      expect(sender.received).toBe(`HTTP/1.1 ${status}\r\nContent-Length: 2\r\n${line}\r\nok`)
+      await vi.waitFor(() => expect(server.openCount).toBe(0))
+    },
+  )
+
+  it('that begins while the request is sent and ends after it keeps the connection', async () => {
+    const server = await scene.origin(({ socket }) => {
+      socket.removeAllListeners('data')
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      socket.once('data', () => {
+        socket.write('2\r\nhi\r\n0\r\n\r\n')
+        socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+      })
+    })
     const { port } = scene.serve([server.port])
     const sender = await scene.client(port)
     sender.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
-    await vi.waitFor(() => expect(sender.hasEnded).toBe(true))
-    expect(sender.received).toBe(
-      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok',
-    )
-    await vi.waitFor(() => expect(server.openCount).toBe(0))
+    await vi.waitFor(() => expect(statusOf(sender.received)).toBe(200))
+    sender.send('0\r\n\r\n')
+    await vi.waitFor(() => expect(sender.received).toMatch(/0\r\n\r\n$/))
+    expect(sender.received).not.toContain('close')
+    sender.send(GET)
+    await vi.waitFor(() => expect(sender.received.match(/200 OK/g)).toHaveLength(2))
   })
 })

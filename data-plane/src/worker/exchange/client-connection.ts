@@ -209,7 +209,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   afterAnswer(): void {
     if (this.#phase === 'closed') return
     const hasNothingMore = this.#hasPeerEnded && this.#held.isEmpty
-    if (this.writer.isLast || this.isClosing || hasNothingMore) {
+    const canGoOn = !this.writer.isLast && !this.isClosing && !hasNothingMore
+    if (!canGoOn || !this.#canReachNextRequest()) {
       this.#beginLinger()
     } else if (this.#phase === 'body') {
       this.#phase = 'drain'

@@ -189,7 +189,9 @@ export class Exchange implements AnswerListener, DialListener {
     this.record.noteFirstByte()
     this.isAnswerStarted = true
     this.record.status = head.status
-    const mustBeLast = !this.#isRequestWhole || this.client.isClosing
+    // A refusal in the middle of an upload ends the connection; a server that answers while it reads does not.
+    const isRefusal = !this.#isRequestWhole && head.status >= 300
+    const mustBeLast = isRefusal || this.client.isClosing
     this.client.writer.head(head, bytes, from, to, body, this.request, mustBeLast)
   }
 
