@@ -18,10 +18,13 @@ import type { EntryPoint } from '../exchange/entry-point.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
+import { TlsTransport } from '../transport/tls-transport.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
 const BACKLOG = 511
+
+type Opened = TcpTransport | TlsTransport | SocketTransport
 
 export class EntryPointListener {
   readonly entryPoint: EntryPoint
@@ -73,7 +76,7 @@ export class EntryPointListener {
     }
   }
 
-  #begin(open: (connection: ClientConnection) => TcpTransport | SocketTransport): void {
+  #begin(open: (connection: ClientConnection) => Opened): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)
@@ -107,7 +110,7 @@ export class EntryPointListener {
       SNICallback: this.#serverNameCallback(contexts),
     })
     server.on('secureConnection', (socket: TLSSocket) => {
-      this.#begin((connection) => new SocketTransport(socket, connection))
+      this.#begin((connection) => tlsTransport(socket, connection))
     })
     // A client that cannot shake hands is its own affair: the socket is closed and others go on.
     server.on('tlsClientError', (_error, socket) => {
@@ -122,6 +125,14 @@ export class EntryPointListener {
     })
     return server
   }
+}
+
+function tlsTransport(socket: TLSSocket, connection: ClientConnection): Opened {
+  const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
+  if (streamInternals === undefined || handle === undefined) {
+    return new SocketTransport(socket, connection)
+  }
+  return new TlsTransport(socket, handle, streamInternals, connection)
 }
 
 /** Without a default certificate, a client that names no server finds no cipher to agree on. */

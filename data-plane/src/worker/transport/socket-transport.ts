@@ -66,6 +66,10 @@ export class SocketTransport implements Transport {
     this.#socket.end()
   }
 
+  finish(): void {
+    this.#socket.end(() => this.#socket.destroy())
+  }
+
   destroy(): void {
     this.#isClosed = true
     this.#socket.destroy()

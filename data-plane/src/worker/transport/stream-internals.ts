@@ -34,7 +34,10 @@ export interface ShutdownRequest {
   oncomplete: (status: number) => void
 }
 
-interface StreamWrapBinding {
+/** What a handle's `onread` finds in place of a length when the peer has ended. */
+export const UV_EOF = -4095
+
+export interface StreamInternals {
   readonly WriteWrap: new () => WriteRequest
   readonly ShutdownWrap: new () => ShutdownRequest
   readonly kReadBytesOrError: number
@@ -42,18 +45,18 @@ interface StreamWrapBinding {
   readonly streamBaseState: Int32Array
 }
 
-function load(): StreamWrapBinding | undefined {
+function load(): StreamInternals | undefined {
   const loader: unknown = Reflect.get(process, 'binding')
   if (typeof loader !== 'function') return undefined
-  const binding: Partial<StreamWrapBinding> = Reflect.apply(loader, process, ['stream_wrap'])
+  const binding: Partial<StreamInternals> = Reflect.apply(loader, process, ['stream_wrap'])
   const isWhole =
     typeof binding.WriteWrap === 'function' &&
     typeof binding.ShutdownWrap === 'function' &&
     typeof binding.kReadBytesOrError === 'number' &&
     typeof binding.kLastWriteWasAsync === 'number' &&
     ArrayBuffer.isView(binding.streamBaseState)
-  return isWhole ? (binding as StreamWrapBinding) : undefined
+  return isWhole ? (binding as StreamInternals) : undefined
 }
 
 /** undefined: this Node has other internals than the ones that were tried. */
-export const streamInternals: StreamWrapBinding | undefined = load()
+export const streamInternals: StreamInternals | undefined = load()

@@ -4,12 +4,15 @@
  * callback or tick. Hot.
  */
 import { getSystemErrorName } from 'node:util'
-import { limits } from '../../limits.ts'
-import { type StreamHandle, streamInternals, type WriteRequest } from './stream-internals.ts'
+import { readBuffer } from './read-buffer.ts'
+import {
+  type StreamHandle,
+  type StreamInternals,
+  streamInternals,
+  UV_EOF,
+  type WriteRequest,
+} from './stream-internals.ts'
 import { type Transport, type TransportListener, WriteResult } from './transport.ts'
-
-const UV_EOF = -4095
-const readBuffer = Buffer.allocUnsafeSlow(limits.readBytesMax)
 
 const internals = streamInternals ?? {
   WriteWrap: Object,
@@ -19,7 +22,7 @@ const internals = streamInternals ?? {
   streamBaseState: new Int32Array(0),
 }
 const { streamBaseState, kReadBytesOrError, kLastWriteWasAsync, WriteWrap, ShutdownWrap } =
-  internals as NonNullable<typeof streamInternals>
+  internals as StreamInternals
 
 /** A write that completed at once leaves its request untouched, so the next one takes it again. */
 let spareRequest: WriteRequest | undefined
@@ -38,16 +41,19 @@ function onWritten(this: WriteRequest, status: number): void {
   transport.written(status)
 }
 
-function ignoreStatus(): void {}
-
 export class TcpTransport implements Transport {
   readonly remoteAddress: string
   readonly #handle: StreamHandle
   #listener: TransportListener
   #pendingWrites = 0
+  #writeCount = 0
   #isBroken = false
   #hasPeerEnded = false
   #isEnding = false
+  /** The FIN is sent. */
+  #hasEnded = false
+  /** Closes once everything is sent. */
+  #isFinal = false
   #isClosed = false
 
   constructor(handle: StreamHandle, listener: TransportListener) {
@@ -58,7 +64,6 @@ export class TcpTransport implements Transport {
     this.remoteAddress = peer.address ?? ''
     handle.sluiceTransport = this
     handle.onread = onRead
-    handle.setNoDelay(true)
     handle.useUserBuffer(readBuffer)
   }
 
@@ -73,6 +78,9 @@ export class TcpTransport implements Transport {
 
   write(bytes: Buffer, length: number): number {
     if (this.#isClosed || this.#isBroken) return WriteResult.DONE
+    // Nothing can wait for an acknowledgement before the second write, so a short connection saves the call.
+    this.#writeCount += 1
+    if (this.#writeCount === 2) this.#handle.setNoDelay(true)
     const request = spareRequest ?? new WriteWrap()
     spareRequest = undefined
     const view = bytes.subarray(0, length)
@@ -106,8 +114,17 @@ export class TcpTransport implements Transport {
     if (this.#isClosed || this.#isEnding) return
     this.#isEnding = true
     const request = new ShutdownWrap()
-    request.oncomplete = ignoreStatus
+    request.oncomplete = () => {
+      this.#hasEnded = true
+      if (this.#isFinal) this.#finished()
+    }
     this.#handle.shutdown(request)
+  }
+
+  finish(): void {
+    this.#isFinal = true
+    if (this.#pendingWrites === 0 || this.#hasEnded) this.#finished()
+    else this.end()
   }
 
   destroy(): void {
@@ -144,6 +161,12 @@ export class TcpTransport implements Transport {
     if (this.#isClosed) return
     if (status !== 0) this.#breakWriting(status)
     if (this.#pendingWrites === 0) this.#listener.onWritable()
+  }
+
+  #finished(): void {
+    if (this.#isClosed) return
+    this.destroy()
+    this.#listener.onClosed('')
   }
 
   /**

@@ -33,6 +33,8 @@ export interface Transport {
   resume(): void
   /** FIN after what was written. */
   end(): void
+  /** The same, and then closes by itself, without a wait for the peer; onClosed('') follows. */
+  finish(): void
   /** Closes at once; what is still unsent may be lost. The listener is not called any more. */
   destroy(): void
   /** Like destroy, with RST, so that the peer can tell a cut message from an ended one. */
