@@ -1,9 +1,13 @@
 /** A node on its own, as a process: `sluice-node run --config`. */
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { access, appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { addressOf, logged, type Program, Programs, statusText } from './program.fixture.ts'
 import { type NodeStatus, portOf, request } from './supervisor/node.fixture.ts'
@@ -198,6 +202,48 @@ it('goes on with what runs when an address is taken, and names its line', async 
   expect(await request(address)).toBe('200 one')
   expect(await status(program)).toMatchObject({ version: 1 })
 })
+
+it('serves a certificate from files, and the one that takes its place on SIGHUP', async () => {
+  makeCertificate()
+  await write(await origin('one'))
+  const https = 'address: 127.0.0.1:0\nprotocol: https\n'
+  const files = 'source: uploaded\nchainFile: site.pem\nprivateKeyFile: site.key\n'
+  await appendFile(
+    file,
+    `---\nkind: entry-point\nname: secure\n${https}---\nkind: certificate\nname: site\n${files}`,
+  )
+  const program = start()
+  await addressOf(program)
+  const secure = (await status(program)).entryPoints.find(({ name }) => name === 'secure')
+  const served = () => fingerprintAt(String(secure?.address))
+  expect(await served()).toBe(await fingerprintOf('site.pem'))
+  makeCertificate()
+  program.child.kill('SIGHUP')
+  await waitFor(() => logged(program, 'version applied').length === 2, 'the next version')
+  expect(await served()).toBe(await fingerprintOf('site.pem'))
+})
+
+function makeCertificate(): void {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  const out = ['-keyout', join(folder, 'site.key'), '-out', join(folder, 'site.pem')]
+  const names = ['-subj', '/CN=site', '-addext', 'subjectAltName=DNS:site.example']
+  execFileSync('openssl', ['req', '-x509', ...key, ...out, ...names], { stdio: 'ignore' })
+}
+
+async function fingerprintOf(name: string): Promise<string> {
+  return new X509Certificate(await readFile(join(folder, name))).fingerprint256
+}
+
+/** Of the certificate that the address serves. */
+async function fingerprintAt(address: string): Promise<string> {
+  const port = Number(address.split(':').at(-1))
+  const options = { host: '127.0.0.1', port, servername: 'site.example' }
+  const socket = connectTls({ ...options, rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const { fingerprint256 } = socket.getPeerCertificate()
+  socket.destroy()
+  return fingerprint256
+}
 
 it('does not start from an invalid file, and has a line for each problem', async () => {
   await write('https://127.0.0.1:1', 'servcie: x\n')

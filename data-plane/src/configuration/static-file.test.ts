@@ -131,6 +131,13 @@ it('says which file cannot be read', async () => {
   })
 })
 
+it('has a line too for what only the tables of the node object to', async () => {
+  const text = SHOP.replace('127.0.0.1:9001', '256.0.0.1:9001')
+  expect(await problemsOf(text)).toEqual([
+    expect.stringMatching(/^a\.yaml:5: document 1: service\/shop: servers\[0\]\.url: "http/),
+  ])
+})
+
 it('finds the place of a problem that shows only later', async () => {
   const reading = await readStaticText('a.yaml', SHOP)
   if (reading.kind === 'refused') throw new Error(reading.problems.join())
