@@ -10,7 +10,6 @@ import { compile } from '../configuration/compile.ts'
 import { CHANGES_VARIABLE } from '../limits.ts'
 import type { Settings } from '../settings.ts'
 import { EntryPointSockets } from './entry-point-sockets.ts'
-import { FileSource } from './file-source.ts'
 import { assertRuntimeCanListen } from './listening-sockets.ts'
 import { metricsText } from './metrics.ts'
 import { Reporting } from './reporting.ts'
@@ -200,8 +199,11 @@ async function openSource(
   bootId: string,
   stopped: AbortSignal,
 ): Promise<VersionSource> {
-  if (settings.config !== undefined) return FileSource.open(settings.config, logger)
-  // Loaded only where it is needed: it brings gRPC, which takes some MiB of memory.
+  // Either is loaded only where it is needed: gRPC and YAML take some MiB of memory.
+  if (settings.config !== undefined) {
+    const { FileSource } = await import('./file-source.ts')
+    return FileSource.open(settings.config, logger)
+  }
   const { ControlPlaneSource } = await import('./control-plane-source.ts')
   return ControlPlaneSource.open({ settings, bootId, logger, stopped, onFailure })
 }
