@@ -1,10 +1,11 @@
 /**
  * Every bound of a worker: its unit, what happens when it is reached, and how it relates to the others.
- * Reaching one gives a fixed answer and moves a counter; nothing queues without a bound.
+ * Reaching one gives a fixed answer and moves a counter; nothing queues without a bound. An operator may
+ * change some of them (`adjustableLimits`); limit-options.ts reads how.
  */
 import assert from 'node:assert/strict'
 
-export const limits = Object.freeze({
+export const defaultLimits = Object.freeze({
   /** Longer: 414. */
   requestLineBytesMax: 8_192,
   /** Start line and fields. Longer: 431 to a client, 502 for a server's answer. */
@@ -22,8 +23,6 @@ export const limits = Object.freeze({
 
   /** One read from a socket; also what is held of pipelined requests before reading stops. */
   readBytesMax: 65_536,
-  /** Room of the output buffer beyond one read: a head, chunk framing, an own answer. */
-  outputSpareBytes: 36_864,
   /** Bytes waiting in a TLS socket before its source is paused. */
   tlsPendingBytesMax: 131_072,
 
@@ -62,11 +61,76 @@ export const limits = Object.freeze({
   slowExchangeMs: 1_000,
 })
 
-assert(limits.requestLineBytesMax < limits.headBytesMax, 'a request line is part of a head')
-assert(limits.headTimeoutMs < limits.clientIdleTimeoutMs, 'a head is due before a quiet connection')
-assert(limits.headBytesMax < limits.outputSpareBytes, 'a head fits beside one read in one write')
-assert(limits.chunkSizeDigitsMax < limits.chunkLineBytesMax, 'a chunk size is part of its line')
-assert(
-  limits.upstreamIdleTimeoutMs < 60_000,
-  'kept server connections end before the usual 60 s of servers do',
-)
+export type LimitName = keyof typeof defaultLimits
+export type LimitChanges = Readonly<Partial<Record<LimitName, number>>>
+
+export interface Adjustable {
+  readonly least: number
+  readonly most: number
+  /** For `--help`: what is bounded. */
+  readonly what: string
+}
+
+const DAY_MS = 86_400_000
+const GIBIBYTE = 1_073_741_824
+
+/** What an operator may change, and how far. A head at most fills one read. */
+export const adjustableLimits: Readonly<Partial<Record<LimitName, Adjustable>>> = Object.freeze({
+  requestLineBytesMax: { least: 64, most: 65_535, what: 'a request line' },
+  headBytesMax: { least: 128, most: defaultLimits.readBytesMax, what: 'start line and fields' },
+  fieldsMax: { least: 8, most: 1_000, what: 'fields of a head' },
+  trailerBytesMax: { least: 0, most: 65_536, what: 'fields after the last chunk' },
+  headTimeoutMs: { least: 1, most: DAY_MS, what: 'the first byte to the end of a head' },
+  handshakeTimeoutMs: { least: 1, most: DAY_MS, what: 'a TLS handshake' },
+  clientIdleTimeoutMs: { least: 1, most: DAY_MS, what: 'no request on a kept connection' },
+  bodyIdleTimeoutMs: { least: 1, most: DAY_MS, what: 'no progress of a body' },
+  drainedBodyBytesMax: { least: 0, most: GIBIBYTE, what: 'a body dropped to keep a connection' },
+  lingerTimeoutMs: { least: 1, most: DAY_MS, what: 'reading away after the last answer' },
+  lingerBytesMax: { least: 0, most: GIBIBYTE, what: 'read away after the last answer' },
+  upstreamIdleTimeoutMs: { least: 1, most: DAY_MS, what: 'a kept server connection without use' },
+  upstreamIdleMarginMs: { least: 0, most: DAY_MS, what: "before a server's announced time-out" },
+  drainedFirstRequestMs: { least: 1, most: DAY_MS, what: 'a first request while draining' },
+  attemptsMax: { least: 1, most: 100, what: 'servers tried for one exchange' },
+  clientConnectionsMax: { least: 1, most: 1_000_000, what: 'client connections of a worker' },
+  deadlineTickMs: { least: 10, most: 1_000, what: 'the precision of time-outs' },
+  slowExchangeMs: { least: 0, most: DAY_MS, what: 'from here an exchange is notable in logs' },
+} satisfies Partial<Record<LimitName, Adjustable>>)
+
+/** In each the first is below the second. */
+const relations: readonly (readonly [LimitName, LimitName | number, string])[] = [
+  ['requestLineBytesMax', 'headBytesMax', 'a request line is part of a head'],
+  ['headTimeoutMs', 'clientIdleTimeoutMs', 'a head is due before a quiet connection'],
+  ['chunkSizeDigitsMax', 'chunkLineBytesMax', 'a chunk size is part of its line'],
+  [
+    'upstreamIdleTimeoutMs',
+    60_000,
+    'kept server connections end before the usual 60 s of servers do',
+  ],
+]
+
+export interface BrokenRelation {
+  readonly low: LimitName
+  readonly high: LimitName | number
+  readonly why: string
+}
+
+export function brokenRelations(changes: LimitChanges): BrokenRelation[] {
+  const values = { ...defaultLimits, ...changes }
+  return relations
+    .filter(([low, high]) => values[low] >= (typeof high === 'number' ? high : values[high]))
+    .map(([low, high, why]) => ({ low, high, why }))
+}
+
+/** JSON of LimitChanges, for the processes that a supervisor starts. It has checked them. */
+export const CHANGES_VARIABLE = 'SLUICE_WORKER_LIMITS'
+
+const changes: LimitChanges = JSON.parse(process.env[CHANGES_VARIABLE] ?? '{}')
+assert.deepEqual(brokenRelations(changes), [], 'the limits fit each other')
+
+/** Computed once and frozen, so that the compiler of hot code can take them for constants. */
+export const limits = Object.freeze({
+  ...defaultLimits,
+  ...changes,
+  /** Room of the output buffer beyond one read: a head, chunk framing, an own answer. */
+  outputSpareBytes: (changes.headBytesMax ?? defaultLimits.headBytesMax) + 4_096,
+} satisfies Record<LimitName | 'outputSpareBytes', number>)

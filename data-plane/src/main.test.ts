@@ -1,21 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { addressOf, type Program, Programs, statusText } from './program.fixture.ts'
 import { NodeFixture, request } from './supervisor/node.fixture.ts'
 import { TelemetrySpool } from './supervisor/telemetry-spool.ts'
 import { countRequests } from './supervisor/traffic-table.ts'
 import { waitFor } from './supervisor/wait-for.fixture.ts'
 
-const PROGRAM = fileURLToPath(new URL('main.ts', import.meta.url))
-
 let node: NodeFixture
-const programs: Program[] = []
+const programs = new Programs()
 
 beforeEach(async () => {
   node = await NodeFixture.make()
@@ -23,41 +20,13 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  for (const program of programs.splice(0)) program.child.kill('SIGKILL')
+  programs.kill()
   await node.stop()
 })
 
-interface Program {
-  readonly child: ChildProcess
-  readonly exit: Promise<number | null>
-  out: string
-  error: string
-}
-
 function start(...argv: string[]): Program {
   const where = ['--data-dir', node.folder, '--name', 'node-1', '--status', '127.0.0.1:0']
-  const child = spawn(
-    process.execPath,
-    [PROGRAM, 'run', '--control-plane', node.controlPlane.address, ...where, ...argv],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  )
-  const exit = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null)
-  const program: Program = { child, exit, out: '', error: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    program.out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    program.error += text
-  })
-  programs.push(program)
-  return program
-}
-
-/** Once it is ready: where its entry point is. */
-async function addressOf(program: Program): Promise<string> {
-  await waitFor(() => program.out.includes('"msg":"ready"'), 'the ready line')
-  const line = program.out.split('\n').find((text) => text.includes('"msg":"listening"'))
-  return String(JSON.parse(line ?? '{}').address)
+  return programs.start(['run', '--control-plane', node.controlPlane.address, ...where, ...argv])
 }
 
 function alive(pid: number): boolean {
@@ -82,11 +51,8 @@ it('drains on SIGTERM, exits with 0, and every request is counted', async () => 
 it('exits with 1 at once on a second signal, and leaves no worker', async () => {
   const program = start('--join-token', node.controlPlane.token, '--workers', '1')
   const address = await addressOf(program)
-  const status = JSON.parse(
-    program.out.split('\n').find((text) => text.includes('"msg":"ready"')) ?? '{}',
-  ).statusAddress
-  const report = await (await fetch(`http://${status}/status`)).json()
-  const [worker] = (report as { workers: { pid: number }[] }).workers
+  const report: { workers: { pid: number }[] } = JSON.parse(await statusText(program, '/status'))
+  const [worker] = report.workers
   // A request that is not finished holds the drain.
   const socket = connect(Number(address.split(':').at(-1)), '127.0.0.1')
   socket.on('error', () => undefined)

@@ -33,6 +33,12 @@ async function run(settings: Settings): Promise<void> {
   process.on('SIGUSR2', () => {
     supervisor?.replaceWorkers().catch(fail)
   })
+  // One that comes during the start may be about a file that is newer than what was read.
+  let isReloadDue = false
+  process.on('SIGHUP', () => {
+    if (supervisor === undefined) isReloadDue = true
+    else supervisor.reload().catch(fail)
+  })
   supervisor = await Supervisor.start({
     settings,
     logger,
@@ -41,14 +47,15 @@ async function run(settings: Settings): Promise<void> {
       stop(1).catch(fail)
     },
   })
+  if (isReloadDue) await supervisor.reload()
 }
 
-/** One line for an operator's mistake; the whole error for ours. */
+/** A line for each mistake of an operator's; the whole error for ours. */
 function sayWhy(error: unknown): void {
   if (error instanceof SettingsError) {
     for (const problem of error.problems) process.stderr.write(`${PROGRAM}: ${problem}\n`)
   } else if (error instanceof StartFailure) {
-    process.stderr.write(`${PROGRAM}: ${error.message}\n`)
+    for (const line of error.message.split('\n')) process.stderr.write(`${PROGRAM}: ${line}\n`)
   } else {
     process.stderr.write(`${PROGRAM}: ${error instanceof Error ? error.stack : String(error)}\n`)
   }

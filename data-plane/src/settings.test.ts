@@ -1,4 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import { adjustableLimits, defaultLimits, type LimitName } from './limits.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 afterEach(() => {
@@ -25,8 +26,17 @@ it('reads every flag', () => {
   const token = ['--join-token', 'text', '--name', 'edge-1', '--data-dir', '/data']
   const numbers = ['--workers', '3', '--drain-grace', '1.5', '--status', ':7410']
   const lists = ['--label', 'zone=a', '--label', 'tier=edge', '--listen', 'web=:80']
+  const limits = ['--limit', 'head-timeout-ms=5000', '--limit', 'attempts-max=2']
   const logs = ['--log-format', 'pretty', '--log-level', 'debug']
-  const argv = ['--control-plane', 'cp.test:7401', ...token, ...numbers, ...lists, ...logs]
+  const argv = [
+    '--control-plane',
+    'cp.test:7401',
+    ...token,
+    ...numbers,
+    ...lists,
+    ...limits,
+    ...logs,
+  ]
   expect(read(...argv)).toEqual({
     controlPlane: 'cp.test:7401',
     joinToken: 'text',
@@ -36,6 +46,7 @@ it('reads every flag', () => {
     status: ':7410',
     workers: 3,
     listen: { web: ':80' },
+    limits: { headTimeoutMs: 5_000, attemptsMax: 2 },
     drainGraceSeconds: 1.5,
     logFormat: 'pretty',
     logLevel: 'debug',
@@ -60,7 +71,8 @@ it('is frozen', () => {
 })
 
 it.each([
-  ['no control plane', [], "required option '--control-plane <host:port>' not specified"],
+  ['no source of versions', [], 'configuration comes from: --control-plane or --config'],
+  ['two sources', ['--config', 'a.yaml'], '--config cannot be used with --control-plane'],
   ['an unknown flag', ['--colour', 'red'], "unknown option '--colour'"],
   ['a word for a number', ['--workers', 'two'], 'It is not a number.'],
   ['a label without a value', ['--label', 'zone'], '"zone" is not NAME=VALUE.'],
@@ -87,4 +99,72 @@ it('names all that is wrong at once', () => {
 it('names a token file that cannot be read', () => {
   const argv = ['--control-plane', 'cp.test:1', '--join-token-file', '/no/such/file']
   expect(problemsOf(...argv).join()).toContain('--join-token-file: ENOENT')
+})
+
+it('takes a file in the place of a control plane', () => {
+  const settings = read('--config', 'node.yaml')
+  expect(settings).toMatchObject({ config: 'node.yaml' })
+  expect(settings).not.toHaveProperty('controlPlane')
+  vi.stubEnv('SLUICE_CONFIG', 'other.yaml')
+  expect(read()).toMatchObject({ config: 'other.yaml' })
+})
+
+it('has no use for a join token beside a file', () => {
+  expect(problemsOf('--config', 'a.yaml', '--join-token', 'x').join()).toContain('a join token')
+})
+
+it('reads limits from the environment where a flag does not say another value', () => {
+  vi.stubEnv('SLUICE_LIMIT_HEAD_BYTES_MAX', '16384')
+  vi.stubEnv('SLUICE_LIMIT_FIELDS_MAX', '50')
+  expect(read('--config', 'a.yaml', '--limit', 'fields-max=60').limits).toEqual({
+    headBytesMax: 16_384,
+    fieldsMax: 60,
+  })
+})
+
+it.each([
+  ['an unknown limit', 'head-size=1', '--limit head-size: there is no limit of that name'],
+  ['a limit that is not for operators', 'read-bytes-max=1', 'there is no limit of that name'],
+  ['a word', 'fields-max=many', '--limit fields-max: "many" is not a whole number from 8 to 1000'],
+  ['a fraction', 'fields-max=9.5', '"9.5" is not a whole number'],
+  ['a sign', 'fields-max=-9', '"-9" is not a whole number'],
+  ['nothing', 'fields-max=', '"" is not a whole number'],
+  ['too little', 'head-bytes-max=127', 'is not a whole number from 128 to 65536 bytes'],
+  ['too much', 'head-timeout-ms=86400001', 'is not a whole number from 1 to 86400000 ms'],
+  [
+    'a relation to a default',
+    'request-line-bytes-max=40000',
+    'request-line-bytes-max=40000 must be below head-bytes-max=32768: a request line is part of',
+  ],
+  [
+    'a relation to a number',
+    'upstream-idle-timeout-ms=60000',
+    'upstream-idle-timeout-ms=60000 must be below 60000: kept server connections end',
+  ],
+])('names what is wrong with %s as a limit', (_name, limit, text) => {
+  const problems = problemsOf('--config', 'a.yaml', '--limit', limit)
+  expect(problems).toHaveLength(1)
+  expect(problems[0]).toContain(text)
+})
+
+it('names an unknown limit of the environment by its variable', () => {
+  vi.stubEnv('SLUICE_LIMIT_HEAD_SIZE', '1')
+  expect(problemsOf('--config', 'a.yaml')).toEqual([
+    'SLUICE_LIMIT_HEAD_SIZE: there is no limit of that name; --help lists them',
+  ])
+})
+
+it('lists every limit with its default and its unit in the help', () => {
+  const written: string[] = []
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    written.push(String(text))
+    return true
+  })
+  readSettings(['run', '--help'])
+  write.mockRestore()
+  const help = written.join('')
+  for (const name of Object.keys(adjustableLimits) as LimitName[]) {
+    const flagName = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    expect(help).toMatch(new RegExp(`^  ${flagName} +${defaultLimits[name]}( ms| bytes)? `, 'm'))
+  }
 })

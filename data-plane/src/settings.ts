@@ -4,6 +4,8 @@ import { availableParallelism, hostname } from 'node:os'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import Type, { type Static } from 'typebox'
 import Value from 'typebox/value'
+import { limitsHelp, readLimitChanges } from './limit-options.ts'
+import type { LimitChanges } from './limits.ts'
 import { parseAddress } from './supervisor/address.ts'
 import { limits } from './supervisor/limits.ts'
 
@@ -12,7 +14,9 @@ const NAME: string = '^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$'
 
 const SettingsSchema = Type.Object(
   {
-    controlPlane: Type.String(),
+    /** Just one of the two: a control plane, or a file in its place. */
+    controlPlane: Type.Optional(Type.String()),
+    config: Type.Optional(Type.String({ minLength: 1 })),
     joinToken: Type.Optional(Type.String({ minLength: 1 })),
     name: Type.String({ pattern: NAME }),
     labels: Type.Record(
@@ -30,7 +34,12 @@ const SettingsSchema = Type.Object(
   { additionalProperties: false },
 )
 
-export type Settings = Readonly<Static<typeof SettingsSchema>>
+export type Settings = Readonly<
+  Static<typeof SettingsSchema> & {
+    /** Limits of workers that are not the default ones. */
+    readonly limits: LimitChanges
+  }
+>
 
 export type SettingsOutcome =
   | { readonly kind: 'settings'; readonly settings: Settings }
@@ -58,13 +67,19 @@ export function softwareVersion(): string {
 export function readSettings(argv: readonly string[]): SettingsOutcome {
   let given: RawOptions | undefined
   const program = new Command('sluice-node')
-    .description('A node of a Sluice fleet: forwards traffic as its control plane says.')
+    .description(
+      'A node of a Sluice fleet: forwards traffic as its control plane says, or as a file does.',
+    )
     .version(softwareVersion())
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
   const run = program
     .command('run')
-    .description('Run the node until SIGTERM or SIGINT. SIGUSR2 replaces its workers one by one.')
+    .description(
+      'Run the node until SIGTERM or SIGINT. SIGHUP reads the file of --config again. SIGUSR2 ' +
+        'replaces the workers one by one.',
+    )
+    .addHelpText('after', limitsHelp())
   for (const option of runOptions()) run.addOption(option)
   run.exitOverride().action(() => {
     given = run.opts<RawOptions>()
@@ -81,7 +96,8 @@ export function readSettings(argv: readonly string[]): SettingsOutcome {
 }
 
 interface RawOptions {
-  readonly controlPlane: string
+  readonly controlPlane?: string
+  readonly config?: string
   readonly joinToken?: string
   readonly joinTokenFile?: string
   readonly name: string
@@ -90,6 +106,7 @@ interface RawOptions {
   readonly status: string
   readonly workers: number
   readonly listen: Readonly<Record<string, string>>
+  readonly limit: Readonly<Record<string, string>>
   readonly drainGrace: number
   readonly logFormat: string
   readonly logLevel: string
@@ -97,9 +114,13 @@ interface RawOptions {
 
 function runOptions(): Option[] {
   return [
-    new Option('--control-plane <host:port>', "the control plane's fleet address")
-      .env('SLUICE_CONTROL_PLANE')
-      .makeOptionMandatory(),
+    new Option('--control-plane <host:port>', "the control plane's fleet address").env(
+      'SLUICE_CONTROL_PLANE',
+    ),
+    new Option(
+      '--config <file>',
+      'run without a control plane, from a YAML file of the documents that `sluice apply` takes',
+    ).env('SLUICE_CONFIG'),
     new Option('--join-token <token>', 'needed only while the data folder has no identity')
       .env('SLUICE_JOIN_TOKEN')
       .conflicts('joinTokenFile'),
@@ -121,6 +142,9 @@ function runOptions(): Option[] {
       .argParser(toNumber)
       .default(availableParallelism(), 'the CPUs that the process may use'),
     pairs('--listen <name=address>', 'overrides the address of an entry point', 'SLUICE_LISTEN'),
+    new Option('--limit <name=value>', 'a limit of each worker, see below; repeatable')
+      .argParser(toPairs)
+      .default({}, 'none'),
     new Option('--drain-grace <seconds>', 'how long a stop waits for open exchanges')
       .env('SLUICE_DRAIN_GRACE')
       .argParser(toNumber)
@@ -159,9 +183,11 @@ function toPairs(text: string, before: Readonly<Record<string, string>>): Record
 
 function check(given: RawOptions): Settings {
   const problems: string[] = []
+  const { controlPlane, config } = given
   const joinToken = given.joinToken ?? readTokenFile(given.joinTokenFile, problems)
   const settings = {
-    controlPlane: given.controlPlane,
+    ...(controlPlane === undefined ? {} : { controlPlane }),
+    ...(config === undefined ? {} : { config }),
     ...(joinToken === undefined ? {} : { joinToken }),
     name: given.name,
     labels: given.label,
@@ -173,18 +199,35 @@ function check(given: RawOptions): Settings {
     logFormat: given.logFormat,
     logLevel: given.logLevel,
   }
-  checkAddress('--control-plane', given.controlPlane, problems)
-  if (parseAddress(given.controlPlane)?.host === '') {
-    problems.push('--control-plane: it needs a host, like 127.0.0.1:7401')
-  }
+  checkSource(given, problems)
   checkAddress('--status', given.status, problems)
   for (const [name, address] of Object.entries(given.listen)) {
     checkAddress(`--listen ${name}`, address, problems)
   }
+  const limitChanges = readLimitChanges(given.limit, process.env, problems)
   const isValid = Value.Check(SettingsSchema, settings)
   if (!isValid) problems.push(...Value.Errors(SettingsSchema, settings).map(schemaText))
   if (!isValid || problems.length > 0) throw new SettingsError([...new Set(problems)])
-  return Object.freeze(settings)
+  return Object.freeze({ ...settings, limits: Object.freeze(limitChanges) })
+}
+
+/** A node has one source of versions. */
+function checkSource(given: RawOptions, problems: string[]): void {
+  const { config, controlPlane, joinToken, joinTokenFile } = given
+  if (config === undefined && controlPlane === undefined) {
+    problems.push('say where the configuration comes from: --control-plane or --config')
+  }
+  if (config !== undefined && controlPlane !== undefined) {
+    problems.push('--config cannot be used with --control-plane: it runs a node without one')
+  }
+  if (config !== undefined && (joinToken ?? joinTokenFile) !== undefined) {
+    problems.push('--config cannot be used with a join token: it runs a node without a fleet')
+  }
+  if (controlPlane === undefined) return
+  checkAddress('--control-plane', controlPlane, problems)
+  if (parseAddress(controlPlane)?.host === '') {
+    problems.push('--control-plane: it needs a host, like 127.0.0.1:7401')
+  }
 }
 
 function readTokenFile(path: string | undefined, problems: string[]): string | undefined {

@@ -6,13 +6,15 @@
 import {
   ConfigureRequest,
   ConfigureResponse,
-  EnrolmentServiceService,
   EnrolRequest,
-  FleetServiceService,
   ReportRequest,
   ReportResponse,
-  TelemetryServiceService,
 } from '@sluice/proto'
+import {
+  EnrolmentServiceService,
+  FleetServiceService,
+  TelemetryServiceService,
+} from '@sluice/proto/services'
 
 export type Decoded<Request> =
   | { readonly kind: 'request'; readonly request: Request }

@@ -107,7 +107,8 @@ function isServerHost(host: string): boolean {
 }
 
 function bracketReason(whole: string, host: string): Reason {
-  if (isIPv6(host.slice(1, -1)) && !host.includes('%')) return undefined
+  const isClosed = host.endsWith(']')
+  if (isClosed && isIPv6(host.slice(1, -1)) && !host.includes('%')) return undefined
   return `"${whole}" has something else than an IPv6 address in brackets`
 }
 

@@ -37,15 +37,13 @@ export class EntryPointSockets {
   }
 
   async plan(wanted: readonly WantedEntryPoint[]): Promise<PlanOutcome> {
-    const free = new Map<string, ListeningSocket>()
-    for (const { socket } of this.#current.values()) free.set(socket.asked, socket)
+    const keepable = this.#keepable(wanted)
     const entryPoints = new Map<string, BoundEntryPoint>()
     const opened: ListeningSocket[] = []
     const problems: Problem[] = []
     for (const { name, address, protocol } of wanted) {
-      const asked = this.#overrides[name] ?? address
-      const kept = free.get(asked)
-      free.delete(asked)
+      const asked = this.#askedBy(name, address)
+      const kept = keepable.get(name)
       const outcome =
         kept === undefined
           ? await openListeningSocket(asked)
@@ -65,6 +63,34 @@ export class EntryPointSockets {
     if (problems.length === 0) return { kind: 'planned', plan: { entryPoints, opened } }
     for (const socket of opened) socket.close()
     return { kind: 'failed', problems }
+  }
+
+  /**
+   * The sockets that stay, by the entry points that will have them: those of the same name first, since with
+   * port 0 several are asked for alike and are not the same.
+   */
+  #keepable(wanted: readonly WantedEntryPoint[]): Map<string, ListeningSocket> {
+    const keepable = new Map<string, ListeningSocket>()
+    const free = new Set([...this.#current.values()].map(({ socket }) => socket))
+    const keep = (name: string, socket: ListeningSocket | undefined) => {
+      if (socket === undefined || !free.delete(socket)) return
+      keepable.set(name, socket)
+    }
+    for (const { name, address } of wanted) {
+      const own = this.#current.get(name)?.socket
+      if (own?.asked === this.#askedBy(name, address)) keep(name, own)
+    }
+    for (const { name, address } of wanted) {
+      if (keepable.has(name)) continue
+      const asked = this.#askedBy(name, address)
+      const renamed = [...free].find((socket) => socket.asked === asked)
+      keep(name, renamed)
+    }
+    return keepable
+  }
+
+  #askedBy(name: string, address: string): string {
+    return this.#overrides[name] ?? address
   }
 
   /** The plan is in force: what it does not use is closed. */

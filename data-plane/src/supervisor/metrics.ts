@@ -1,20 +1,15 @@
 /** /metrics in the Prometheus text format. */
 import { STATUS_CLASSES } from '../worker-protocol.ts'
 import type { NodeCounters } from './node-counters.ts'
+import type { OutletFigures } from './report-outlet.ts'
 
-export interface MetricSource {
+export interface MetricSource extends OutletFigures {
   readonly counters: NodeCounters
   readonly version: bigint
   readonly isReady: boolean
   readonly isConnected: boolean
   readonly workers: number
   readonly workersEnded: number
-  readonly telemetryRowsWaiting: number
-  readonly telemetryRowsCoarsened: number
-  readonly telemetryRequestsRefused: number
-  readonly logLinesSent: number
-  readonly logLinesWaiting: number
-  readonly logLinesDropped: number
   readonly logRequestsNotKept: number
 }
 
@@ -50,7 +45,7 @@ function nodeMetrics(source: MetricSource): string[] {
     gauge('log_lines_waiting', 'Lines that are not sent yet.', source.logLinesWaiting),
     counter(
       'log_lines_dropped_total',
-      'Lines that were kept and lost to the bound of the queue.',
+      'Lines that sampling kept and nobody got: no control plane, or too many that waited.',
       source.logLinesDropped,
     ),
     counter(

@@ -3,27 +3,18 @@
  * main.ts starts it and ends the process. Nothing of a request passes through here.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CounterBatch, LogBatch, Update } from '@sluice/proto'
 import type { Logger } from 'pino'
 import { compile } from '../configuration/compile.ts'
-import { type Settings, softwareVersion } from '../settings.ts'
-import { parseAddress } from './address.ts'
-import { ControlLink } from './control-link/control-link.ts'
-import { enrol } from './control-link/enrolment.ts'
-import { type Identity, IdentityFile } from './control-link/identity.ts'
-import { parseJoinToken } from './control-link/join-token.ts'
+import { CHANGES_VARIABLE } from '../limits.ts'
+import type { Settings } from '../settings.ts'
 import { EntryPointSockets } from './entry-point-sockets.ts'
-import { StartFailure } from './errors.ts'
-import { limits } from './limits.ts'
 import { assertRuntimeCanListen } from './listening-sockets.ts'
 import { metricsText } from './metrics.ts'
 import { Reporting } from './reporting.ts'
 import { StatusEndpoint } from './status-endpoint.ts'
-import { readUpdate } from './update-reader.ts'
-import { VersionStore } from './version-store.ts'
+import type { VersionSource } from './version-source.ts'
 import { problemText, type VersionOutcome, VersionSwitch } from './version-switch.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -36,34 +27,37 @@ export interface SupervisorOptions {
   readonly workerProgram?: string
 }
 
+/** What a supervisor is made around. */
+interface Foundation {
+  readonly bootId: string
+  readonly source: VersionSource
+  readonly stopping: AbortController
+}
+
 export class Supervisor {
   readonly #settings: Settings
   readonly #logger: Logger
-  readonly #onFailure: (error: unknown) => void
-  readonly #bootId = randomUUID()
-  readonly #identityFile: IdentityFile
+  readonly #bootId: string
+  readonly #source: VersionSource
   readonly #sockets: EntryPointSockets
   readonly #pool: WorkerPool
   readonly #reporting: Reporting
   readonly #versions: VersionSwitch
-  readonly #stopping = new AbortController()
-  #link: ControlLink | undefined
+  readonly #stopping: AbortController
   #status: StatusEndpoint | undefined
   #workersEnded = 0
   #wasReady = false
 
-  private constructor(options: SupervisorOptions, store: VersionStore) {
+  private constructor(options: SupervisorOptions, { bootId, source, stopping }: Foundation) {
     const { settings, logger } = options
     this.#settings = settings
     this.#logger = logger
-    this.#onFailure = options.onFailure
-    this.#identityFile = new IdentityFile(settings.dataDir)
+    this.#bootId = bootId
+    this.#source = source
+    this.#stopping = stopping
     this.#sockets = new EntryPointSockets(settings.listen)
     this.#reporting = new Reporting({
-      bootId: this.#bootId,
-      dataFolder: settings.dataDir,
-      logger,
-      sender: this.#sender(),
+      outlet: source.outlet,
       reporting: () => this.#pool.reporting(),
       linesPerSecond: () => this.#versions.running?.logsPerSecondPerNode ?? 0,
     })
@@ -80,7 +74,7 @@ export class Supervisor {
     })
     this.#versions = new VersionSwitch({
       pool: this.#pool,
-      store,
+      store: source.store,
       sockets: this.#sockets,
       check: compile,
       logger,
@@ -91,20 +85,11 @@ export class Supervisor {
   /** Throws StartFailure with a line for the operator when the node cannot run at all. */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
     assertRuntimeCanListen()
-    const { settings, logger } = options
-    await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
-    const identity = await new IdentityFile(settings.dataDir).load()
-    if (identity === undefined && settings.joinToken === undefined) {
-      throw new StartFailure(
-        `there is no identity in ${settings.dataDir}; join with --join-token or --join-token-file`,
-      )
-    }
-    if (identity === undefined && parseJoinToken(settings.joinToken ?? '') === undefined) {
-      throw new StartFailure('the join token does not have the form of a Sluice join token')
-    }
-    const store = await VersionStore.open(settings.dataDir, logger)
-    const supervisor = new Supervisor(options, store)
-    await supervisor.#start(store, identity)
+    const bootId = randomUUID()
+    const stopping = new AbortController()
+    const source = await openSource(options, bootId, stopping.signal)
+    const supervisor = new Supervisor(options, { bootId, source, stopping })
+    await supervisor.#start()
     return supervisor
   }
 
@@ -120,6 +105,11 @@ export class Supervisor {
     else this.#logger.error({ reason: failure }, 'the replacement of the workers stopped')
   }
 
+  /** Reads the configuration file again, where there is one. */
+  async reload(): Promise<void> {
+    if (!this.#stopping.signal.aborted) await this.#source.reload()
+  }
+
   /** Drains the workers, sends what they reported last, and leaves the control plane. */
   async stop(): Promise<void> {
     if (this.#stopping.signal.aborted) return
@@ -131,7 +121,7 @@ export class Supervisor {
     this.#sockets.close()
     await drained
     await this.#reporting.finish()
-    await this.#link?.stop()
+    await this.#source.stop()
     await this.#status?.close()
     this.#logger.info('stopped')
   }
@@ -145,7 +135,7 @@ export class Supervisor {
     return this.#settings.drainGraceSeconds * 1_000
   }
 
-  async #start(store: VersionStore, identity: Identity | undefined): Promise<void> {
+  async #start(): Promise<void> {
     this.#status = await StatusEndpoint.open(this.#settings.status, {
       unreadyReason: () => this.#unreadyReason(),
       status: () => this.#statusReport(),
@@ -153,92 +143,14 @@ export class Supervisor {
     })
     this.#pool.start()
     this.#reporting.start()
-    const stored = await store.load()
-    if (!this.#versions.offerStored(stored)) {
-      this.#logger.info('no stored version: not ready until the control plane sends one')
-    }
-    this.#connect(identity).catch((error: unknown) => this.#onFailure(error))
-  }
-
-  async #connect(known: Identity | undefined): Promise<void> {
-    const identity = known ?? (await this.#join())
-    const address = parseAddress(this.#settings.controlPlane)
-    if (identity === undefined || address === undefined || this.#stopping.signal.aborted) return
-    this.#link = new ControlLink({
-      address,
-      identity,
-      identityFile: this.#identityFile,
-      bootId: this.#bootId,
-      softwareVersion: softwareVersion(),
-      workers: this.#settings.workers,
-      logger: this.#logger,
-      running: () => this.#versions.running,
-      onUpdate: (update) => this.#takeUpdate(update),
-      onTelemetryOpen: () => this.#reporting.connected(),
-      onTelemetryClosed: (refusal) => this.#reporting.disconnected(refusal),
-      onCountersStored: (bootId, sequence) => this.#reporting.telemetry.stored(bootId, sequence),
-      onLogsStored: (bootId, sequence) => this.#reporting.logs.stored(bootId, sequence),
-    })
-    this.#link.start()
-  }
-
-  async #join(): Promise<Identity | undefined> {
-    const { controlPlane, joinToken, name, labels } = this.#settings
-    const address = parseAddress(controlPlane)
-    if (address === undefined || joinToken === undefined) return undefined
-    const identity = await enrol({
-      address,
-      token: joinToken,
-      name,
-      labels,
-      logger: this.#logger,
-      stopped: this.#stopping.signal,
-    })
-    if (identity === undefined) return undefined
-    await this.#identityFile.save(identity)
-    this.#logger.info({ nodeId: identity.nodeId, name }, 'joined')
-    return identity
-  }
-
-  #takeUpdate(update: Update): void {
-    const reading = readUpdate(update, this.#versions.running)
-    switch (reading.kind) {
-      case 'candidate':
-        this.#versions.offer(reading.candidate)
-        break
-      case 'full-needed':
-        this.#link?.send({ $case: 'full', value: {} })
-        break
-      case 'refused':
-        this.#versions.refuse(update.version, update.hash, reading.problem)
-        break
-    }
+    await this.#source.start(this.#versions)
   }
 
   #tell(outcome: VersionOutcome): void {
-    const { version, hash } = outcome
-    // What came from the disk is said in the next hello: the control plane did not ask for it.
-    const link = outcome.source === 'control-plane' ? this.#link : undefined
-    if (outcome.kind === 'rejected') {
-      const problems = outcome.problems.slice(0, limits.problemsReportedMax)
-      link?.send({ $case: 'rejected', value: { version, hash, problems } })
-      return
-    }
-    link?.send({ $case: 'applied', value: { version, hash, tookMs: outcome.tookMs } })
-    if (this.#wasReady) return
+    this.#source.tell(outcome)
+    if (this.#wasReady || outcome.kind === 'rejected') return
     this.#wasReady = true
-    this.#logger.info({ version, statusAddress: this.statusAddress }, 'ready')
-  }
-
-  #sender() {
-    const link = () => this.#link
-    return {
-      get isOpen(): boolean {
-        return link()?.isOpen ?? false
-      },
-      sendCounters: (batch: CounterBatch) => link()?.sendCounters(batch),
-      sendLogs: (batch: LogBatch) => link()?.sendLogs(batch),
-    }
+    this.#logger.info({ version: outcome.version, statusAddress: this.statusAddress }, 'ready')
   }
 
   #unreadyReason(): string | undefined {
@@ -252,40 +164,48 @@ export class Supervisor {
 
   #statusReport(): object {
     const { running, problems } = this.#versions
-    const linkProblem = this.#link?.problem
     return {
       name: this.#settings.name,
-      nodeId: this.#link?.nodeId ?? '',
+      nodeId: this.#source.nodeId,
       bootId: this.#bootId,
       version: Number(running?.version ?? 0n),
       hash: running?.hash ?? '',
       appliedAtMs: running?.appliedAtMs ?? 0,
-      controlPlane: this.#link?.isConnected === true ? 'connected' : 'disconnected',
+      controlPlane: this.#source.controlPlane,
       source: running?.source ?? null,
       workers: this.#pool.workers(),
       entryPoints: this.#sockets.addresses(),
-      problems: [...problems.map(problemText), ...(linkProblem === undefined ? [] : [linkProblem])],
+      problems: [...problems.map(problemText), ...this.#source.problems],
     }
   }
 
   #metrics(): string {
-    const { counters, telemetry, logs, requestsNotKept } = this.#reporting
+    const { counters, requestsNotKept } = this.#reporting
     return metricsText({
       counters,
       version: this.#versions.running?.version ?? 0n,
       isReady: this.#unreadyReason() === undefined,
-      isConnected: this.#link?.isConnected ?? false,
+      isConnected: this.#source.controlPlane === 'connected',
       workers: this.#pool.workers().length,
       workersEnded: this.#workersEnded,
-      telemetryRowsWaiting: telemetry.rowsWaiting,
-      telemetryRowsCoarsened: telemetry.rowsCoarsened,
-      telemetryRequestsRefused: telemetry.requestsRefused,
-      logLinesSent: logs.delivered,
-      logLinesWaiting: logs.waiting,
-      logLinesDropped: logs.dropped,
+      ...this.#source.outlet.figures(),
       logRequestsNotKept: requestsNotKept,
     })
   }
+}
+
+async function openSource(
+  { settings, logger, onFailure }: SupervisorOptions,
+  bootId: string,
+  stopped: AbortSignal,
+): Promise<VersionSource> {
+  // Either is loaded only where it is needed: gRPC and YAML take some MiB of memory.
+  if (settings.config !== undefined) {
+    const { FileSource } = await import('./file-source.ts')
+    return FileSource.open(settings.config, logger)
+  }
+  const { ControlPlaneSource } = await import('./control-plane-source.ts')
+  return ControlPlaneSource.open({ settings, bootId, logger, stopped, onFailure })
 }
 
 /** In dist a worker is a .js file, in development a .ts file: it is whatever this file is. */
@@ -293,8 +213,13 @@ function workerProgram(): string {
   return fileURLToPath(new URL(`../worker/main${extname(import.meta.filename)}`, import.meta.url))
 }
 
-/** Workers log like the supervisor, and have no use for the token. */
-function workerEnvironment({ logFormat, logLevel }: Settings): NodeJS.ProcessEnv {
+/** Workers log like the supervisor, have the limits that it has checked, and no use for the token. */
+function workerEnvironment({ logFormat, logLevel, limits }: Settings): NodeJS.ProcessEnv {
   const { SLUICE_JOIN_TOKEN: _, ...rest } = process.env
-  return { ...rest, SLUICE_LOG_FORMAT: logFormat, SLUICE_LOG_LEVEL: logLevel }
+  return {
+    ...rest,
+    SLUICE_LOG_FORMAT: logFormat,
+    SLUICE_LOG_LEVEL: logLevel,
+    [CHANGES_VARIABLE]: JSON.stringify(limits),
+  }
 }

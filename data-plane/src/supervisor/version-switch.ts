@@ -20,7 +20,7 @@ export interface Candidate {
 }
 
 export interface RunningVersion extends StoredVersion {
-  readonly source: 'control-plane' | 'disk'
+  readonly source: 'control-plane' | 'disk' | 'file'
   readonly logsPerSecondPerNode: number
 }
 
@@ -54,7 +54,8 @@ export type Check = (
 
 export interface VersionSwitchOptions {
   readonly pool: WorkerPool
-  readonly store: VersionStore
+  /** Undefined: applied versions are not kept on the disk. */
+  readonly store: Pick<VersionStore, 'save'> | undefined
   readonly sockets: EntryPointSockets
   readonly check: Check
   readonly logger: Logger
@@ -62,7 +63,7 @@ export interface VersionSwitchOptions {
 }
 
 interface Offer {
-  readonly candidate: Candidate
+  candidate: Candidate
   readonly source: RunningVersion['source']
   readonly appliedAtMs: number | undefined
   readonly receivedAtMs: number
@@ -70,7 +71,8 @@ interface Offer {
 }
 
 type Attempt =
-  | { readonly kind: 'applied' }
+  /** Not new: it ran already. */
+  | { readonly kind: 'applied'; readonly isNew: boolean }
   | {
       readonly kind: 'rejected'
       readonly problems: readonly Problem[]
@@ -121,6 +123,14 @@ export class VersionSwitch {
     this.#offer({ candidate, source: 'control-plane', appliedAtMs: undefined, ...offered() })
   }
 
+  /** Content without a number: when its turn comes it gets the one after the running version's. */
+  offerContent(resources: ResourceSet): void {
+    const hash = resources.hash()
+    // It is what an operator wrote, so that it has no routers is no accident.
+    const candidate = { version: 0n, hash, resources, isEmptyOnPurpose: true }
+    this.#offer({ candidate, source: 'file', appliedAtMs: undefined, ...offered() })
+  }
+
   /** An update that never became a candidate. */
   refuse(version: bigint, hash: string, refusal: Problem): void {
     this.#problems = [refusal]
@@ -153,10 +163,11 @@ export class VersionSwitch {
   }
 
   async #take(offer: Offer): Promise<void> {
+    if (offer.source === 'file') offer.candidate = this.#numbered(offer.candidate)
     const attempt = await this.#attempt(offer)
-    if (attempt.kind === 'applied') return this.#report(offer, [])
+    if (attempt.kind === 'applied') return this.#reportApplied(offer, attempt.isNew)
     this.#problems = attempt.problems
-    this.#report(offer, attempt.problems)
+    this.#reportRejected(offer, attempt.problems)
     // With nothing to fall back on it is tried again: a port may become free.
     const again = attempt.isLocal ? offer : this.#stored
     if (this.#running !== undefined || this.#waiting !== undefined || this.#isStopped) return
@@ -164,11 +175,18 @@ export class VersionSwitch {
     this.#retryTimer = setTimeout(() => this.#offer(again), limits.applyRetryMs)
   }
 
+  #numbered(candidate: Candidate): Candidate {
+    const running = this.#running
+    if (running === undefined) return { ...candidate, version: 1n }
+    const isChange = running.hash !== candidate.hash
+    return { ...candidate, version: isChange ? running.version + 1n : running.version }
+  }
+
   async #attempt(offer: Offer): Promise<Attempt> {
     const { candidate } = offer
     if (isSame(this.#running, candidate)) {
       this.#problems = []
-      return { kind: 'applied' }
+      return { kind: 'applied', isNew: false }
     }
     const refusal = this.#refusal(candidate)
     if (refusal !== undefined) return { kind: 'rejected', problems: [refusal], isLocal: false }
@@ -189,7 +207,7 @@ export class VersionSwitch {
       return { kind: 'rejected', problems: outcome.problems, isLocal: true }
     }
     await this.#commit(offer, planned.plan, checked.configuration.logsPerSecondPerNode)
-    return { kind: 'applied' }
+    return { kind: 'applied', isNew: true }
   }
 
   async #commit(offer: Offer, plan: SocketPlan, logsPerSecondPerNode: number): Promise<void> {
@@ -206,7 +224,7 @@ export class VersionSwitch {
     this.#problems = []
     this.#stored = undefined
     try {
-      await store.save(this.#running)
+      await store?.save(this.#running)
     } catch (error) {
       const reason = reasonOf(error)
       logger.error({ version, reason }, 'the applied version could not be written to the disk')
@@ -221,18 +239,21 @@ export class VersionSwitch {
     return problem(ResourceKind.UNSPECIFIED, '', '', reason)
   }
 
-  #report(offer: Offer, problems: readonly Problem[]): void {
-    const { version, hash } = offer.candidate
-    const { logger, onOutcome } = this.#options
-    const { source } = offer
-    const tookMs = Date.now() - offer.receivedAtMs
-    if (problems.length === 0) {
-      logger.info({ version, tookMs, source }, 'version applied')
-      onOutcome({ kind: 'applied', version, hash, source, tookMs })
-      return
-    }
+  #reportApplied({ candidate, source, receivedAtMs }: Offer, isNew: boolean): void {
+    const { version, hash } = candidate
+    const tookMs = Date.now() - receivedAtMs
+    const text = isNew ? 'version applied' : 'the version runs already'
+    this.#options.logger.info({ version, tookMs, source }, text)
+    this.#options.onOutcome({ kind: 'applied', version, hash, source, tookMs })
+  }
+
+  /** Once, however often it is tried again. */
+  #reportRejected(offer: Offer, problems: readonly Problem[]): void {
     if (offer.isReported) return
     offer.isReported = true
+    const { version, hash } = offer.candidate
+    const { source } = offer
+    const { logger, onOutcome } = this.#options
     logger.error({ version, problems: problems.map(problemText) }, 'version rejected')
     onOutcome({ kind: 'rejected', version, hash, source, problems })
   }

@@ -47,5 +47,6 @@ process.on('disconnect', () => {
 // The supervisor decides when a worker ends; a terminal sends its signals to the whole group.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
+process.on('SIGHUP', () => {})
 
 worker.start()

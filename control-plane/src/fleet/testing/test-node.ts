@@ -10,16 +10,18 @@ import {
 import {
   ConfigureRequest,
   type ConfigureResponse,
-  EnrolmentServiceClient,
   type EnrolRequest,
   type EnrolResponse,
-  FleetServiceClient,
   Hello,
   type ReportRequest,
   type ReportResponse,
-  TelemetryServiceClient,
   type Update,
 } from '@sluice/proto'
+import {
+  EnrolmentServiceClient,
+  FleetServiceClient,
+  TelemetryServiceClient,
+} from '@sluice/proto/services'
 import { fleetServerName } from '../../certificates/authority.ts'
 import { makeCsr } from '../../certificates/testing/make-csr.ts'
 import type { TestFleet } from './test-fleet.ts'

@@ -3,14 +3,8 @@
  * jitter, and hands on what comes. What a version is and how it is applied is no business of this folder.
  */
 import { type Client, connectivityState } from '@grpc/grpc-js'
-import {
-  type CounterBatch,
-  FleetServiceClient,
-  type LogBatch,
-  type Renewal,
-  TelemetryServiceClient,
-  type Update,
-} from '@sluice/proto'
+import type { CounterBatch, LogBatch, Renewal, Update } from '@sluice/proto'
+import { FleetServiceClient, TelemetryServiceClient } from '@sluice/proto/services'
 import type { Logger } from 'pino'
 import { type Address, formatAddress } from '../address.ts'
 import { reasonOf } from '../errors.ts'

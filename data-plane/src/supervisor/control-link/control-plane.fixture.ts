@@ -23,19 +23,21 @@ import {
   type X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
+import type {
+  ConfigureRequest,
+  ConfigureResponse,
+  CounterBatch,
+  Hello,
+  LogBatch,
+  ReportRequest,
+  ReportResponse,
+  Update,
+} from '@sluice/proto'
 import {
-  type ConfigureRequest,
-  type ConfigureResponse,
-  type CounterBatch,
   EnrolmentServiceService,
   FleetServiceService,
-  type Hello,
-  type LogBatch,
-  type ReportRequest,
-  type ReportResponse,
   TelemetryServiceService,
-  type Update,
-} from '@sluice/proto'
+} from '@sluice/proto/services'
 import { countRequests } from '../traffic-table.ts'
 import { waitFor } from '../wait-for.fixture.ts'
 import { SERVER_NAME } from './presented-authority.ts'

@@ -1,6 +1,7 @@
 /** Turns a join token into an identity. Tried until it succeeds or the control plane says no for good. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
-import { EnrolmentServiceClient, type EnrolRequest, type EnrolResponse } from '@sluice/proto'
+import type { EnrolRequest, EnrolResponse } from '@sluice/proto'
+import { EnrolmentServiceClient } from '@sluice/proto/services'
 import type { Logger } from 'pino'
 import { type Address, formatAddress } from '../address.ts'
 import { StartFailure } from '../errors.ts'

@@ -6,18 +6,6 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  type Metadata,
-  makeGenericClientConstructor,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js'
 
 export interface EnrolRequest {
   token: string
@@ -293,60 +281,6 @@ export const EnrolResponse: MessageFns<EnrolResponse> = {
     message.caChainPem = object.caChainPem ?? ''
     return message
   },
-}
-
-/**
- * Turns a join token into a node certificate. Called over TLS without a client certificate; the token
- * carries the CA's fingerprint, against which the node checks the server before it sends anything.
- */
-export type EnrolmentServiceService = typeof EnrolmentServiceService
-export const EnrolmentServiceService = {
-  enrol: {
-    path: '/sluice.v1.EnrolmentService/Enrol' as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: EnrolRequest): Buffer =>
-      Buffer.from(EnrolRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): EnrolRequest => EnrolRequest.decode(value),
-    responseSerialize: (value: EnrolResponse): Buffer =>
-      Buffer.from(EnrolResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): EnrolResponse => EnrolResponse.decode(value),
-  },
-} as const
-
-export interface EnrolmentServiceServer extends UntypedServiceImplementation {
-  enrol: handleUnaryCall<EnrolRequest, EnrolResponse>
-}
-
-export interface EnrolmentServiceClient extends Client {
-  enrol(
-    request: EnrolRequest,
-    callback: (error: ServiceError | null, response: EnrolResponse) => void,
-  ): ClientUnaryCall
-  enrol(
-    request: EnrolRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: EnrolResponse) => void,
-  ): ClientUnaryCall
-  enrol(
-    request: EnrolRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: EnrolResponse) => void,
-  ): ClientUnaryCall
-}
-
-export const EnrolmentServiceClient = makeGenericClientConstructor(
-  EnrolmentServiceService,
-  'sluice.v1.EnrolmentService',
-) as unknown as {
-  new (
-    address: string,
-    credentials: ChannelCredentials,
-    options?: Partial<ClientOptions>,
-  ): EnrolmentServiceClient
-  service: typeof EnrolmentServiceService
-  serviceName: string
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined

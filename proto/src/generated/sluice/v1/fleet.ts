@@ -6,17 +6,6 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type handleBidiStreamingCall,
-  type Metadata,
-  makeGenericClientConstructor,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js'
 import { Problem, Update } from './configuration.ts'
 
 export interface ConfigureRequest {
@@ -972,51 +961,6 @@ export const Pong: MessageFns<Pong> = {
     message.id = object.id !== undefined && object.id !== null ? BigInt(object.id) : 0n
     return message
   },
-}
-
-/** The link between a node and the control plane, over mutual TLS with the node's certificate. */
-export type FleetServiceService = typeof FleetServiceService
-export const FleetServiceService = {
-  /** Versions down, what became of them up. The node speaks first, with Hello. */
-  configure: {
-    path: '/sluice.v1.FleetService/Configure' as const,
-    requestStream: true as const,
-    responseStream: true as const,
-    requestSerialize: (value: ConfigureRequest): Buffer =>
-      Buffer.from(ConfigureRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ConfigureRequest => ConfigureRequest.decode(value),
-    responseSerialize: (value: ConfigureResponse): Buffer =>
-      Buffer.from(ConfigureResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ConfigureResponse => ConfigureResponse.decode(value),
-  },
-} as const
-
-export interface FleetServiceServer extends UntypedServiceImplementation {
-  /** Versions down, what became of them up. The node speaks first, with Hello. */
-  configure: handleBidiStreamingCall<ConfigureRequest, ConfigureResponse>
-}
-
-export interface FleetServiceClient extends Client {
-  /** Versions down, what became of them up. The node speaks first, with Hello. */
-  configure(): ClientDuplexStream<ConfigureRequest, ConfigureResponse>
-  configure(options: Partial<CallOptions>): ClientDuplexStream<ConfigureRequest, ConfigureResponse>
-  configure(
-    metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<ConfigureRequest, ConfigureResponse>
-}
-
-export const FleetServiceClient = makeGenericClientConstructor(
-  FleetServiceService,
-  'sluice.v1.FleetService',
-) as unknown as {
-  new (
-    address: string,
-    credentials: ChannelCredentials,
-    options?: Partial<ClientOptions>,
-  ): FleetServiceClient
-  service: typeof FleetServiceService
-  serviceName: string
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined

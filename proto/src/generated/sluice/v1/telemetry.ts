@@ -6,17 +6,6 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type handleBidiStreamingCall,
-  type Metadata,
-  makeGenericClientConstructor,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js'
 
 /** Who ended the exchange, apart from the status. */
 export const Outcome = {
@@ -1430,48 +1419,6 @@ export const LogLine: MessageFns<LogLine> = {
     message.weight = object.weight ?? 0
     return message
   },
-}
-
-/** What nodes counted and sampled. A stream apart from the configuration, with its own flow control. */
-export type TelemetryServiceService = typeof TelemetryServiceService
-export const TelemetryServiceService = {
-  report: {
-    path: '/sluice.v1.TelemetryService/Report' as const,
-    requestStream: true as const,
-    responseStream: true as const,
-    requestSerialize: (value: ReportRequest): Buffer =>
-      Buffer.from(ReportRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ReportRequest => ReportRequest.decode(value),
-    responseSerialize: (value: ReportResponse): Buffer =>
-      Buffer.from(ReportResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ReportResponse => ReportResponse.decode(value),
-  },
-} as const
-
-export interface TelemetryServiceServer extends UntypedServiceImplementation {
-  report: handleBidiStreamingCall<ReportRequest, ReportResponse>
-}
-
-export interface TelemetryServiceClient extends Client {
-  report(): ClientDuplexStream<ReportRequest, ReportResponse>
-  report(options: Partial<CallOptions>): ClientDuplexStream<ReportRequest, ReportResponse>
-  report(
-    metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<ReportRequest, ReportResponse>
-}
-
-export const TelemetryServiceClient = makeGenericClientConstructor(
-  TelemetryServiceService,
-  'sluice.v1.TelemetryService',
-) as unknown as {
-  new (
-    address: string,
-    credentials: ChannelCredentials,
-    options?: Partial<ClientOptions>,
-  ): TelemetryServiceClient
-  service: typeof TelemetryServiceService
-  serviceName: string
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined

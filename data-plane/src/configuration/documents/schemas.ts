@@ -1,0 +1,158 @@
+/**
+ * What the documents of a static file may hold: the fields, bounds and defaults that `sluice apply` has. The
+ * control plane has its own schemas of them; proto/contract/documents.yaml keeps the two alike.
+ */
+import Type, { type Static, type TSchema } from 'typebox'
+
+export const documentLimits = Object.freeze({
+  nameCharactersMax: 63,
+  hostCharactersMax: 253,
+  hostsMax: 1_000,
+  pathsMax: 1_000,
+  regexesMax: 100,
+  methodsMax: 50,
+  rangesMax: 1_000,
+  entryPointsMax: 100,
+  serversMax: 1_000,
+  serverWeightMax: 1_000,
+  idleConnectionsMax: 10_000,
+  timeoutMsMax: 86_400_000,
+  logsPerSecondMax: 1_000,
+  textCharactersMax: 2_048,
+  pemCharactersMax: 262_144,
+})
+
+const limits = documentLimits
+const STRICT = { additionalProperties: false } as const
+
+// As a plain string: TypeBox would read a literal pattern into the type.
+const NAME: string = '^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$'
+const Name = Type.String({
+  pattern: NAME,
+  description:
+    'a name of 1 to 63 characters a-z, 0-9, "." and "-" that begins and ends with a letter or digit',
+})
+const Reference = Type.String({ minLength: 1, maxLength: limits.nameCharactersMax })
+const Text = Type.String({ minLength: 1, maxLength: limits.textCharactersMax })
+const Pem = Type.Optional(Type.String({ minLength: 1, maxLength: limits.pemCharactersMax }))
+const Path = Type.Optional(Type.String({ minLength: 1, maxLength: limits.textCharactersMax }))
+const list = (item: Type.TString, maxItems: number) =>
+  Type.Optional(Type.Array(item, { maxItems, default: [] }))
+const milliseconds = (byDefault: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: limits.timeoutMsMax, default: byDefault }))
+
+const EntryPointDocument = Type.Object(
+  {
+    kind: Type.Literal('entry-point'),
+    name: Name,
+    address: Type.String({ maxLength: limits.textCharactersMax }),
+    protocol: Type.Enum(['http', 'https']),
+    trustedPeers: list(Text, limits.rangesMax),
+    // The wire has no other word for none.
+    defaultCertificate: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.nameCharactersMax }),
+    ),
+  },
+  STRICT,
+)
+
+const RouterDocument = Type.Object(
+  {
+    kind: Type.Literal('router'),
+    name: Name,
+    entryPoints: list(Reference, limits.entryPointsMax),
+    match: Type.Optional(
+      Type.Object(
+        {
+          hosts: list(Text, limits.hostsMax),
+          pathPrefixes: list(Text, limits.pathsMax),
+          pathRegexes: list(Text, limits.regexesMax),
+          methods: list(Text, limits.methodsMax),
+          clientRanges: list(Text, limits.rangesMax),
+        },
+        { ...STRICT, default: {} },
+      ),
+    ),
+    priority: Type.Optional(
+      Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647, default: 0 }),
+    ),
+    service: Reference,
+  },
+  STRICT,
+)
+
+const ServerDocument = Type.Object(
+  {
+    url: Type.String({ maxLength: limits.textCharactersMax }),
+    weight: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: limits.serverWeightMax, default: 1 }),
+    ),
+  },
+  STRICT,
+)
+
+const ServiceDocument = Type.Object(
+  {
+    kind: Type.Literal('service'),
+    name: Name,
+    servers: Type.Array(ServerDocument, { minItems: 1, maxItems: limits.serversMax }),
+    timeouts: Type.Optional(
+      Type.Object(
+        {
+          connectMs: milliseconds(5_000),
+          firstByteMs: milliseconds(60_000),
+          idleMs: milliseconds(60_000),
+        },
+        { ...STRICT, default: {} },
+      ),
+    ),
+    idleConnectionsMax: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: limits.idleConnectionsMax, default: 64 }),
+    ),
+    passHost: Type.Optional(Type.Boolean({ default: true })),
+  },
+  STRICT,
+)
+
+/** Chain and key stand in the document or, in a static file only, in files of their own. */
+const CertificateDocument = Type.Object(
+  {
+    kind: Type.Literal('certificate'),
+    name: Name,
+    source: Type.Literal('uploaded'),
+    chainPem: Pem,
+    privateKeyPem: Pem,
+    chainFile: Path,
+    privateKeyFile: Path,
+  },
+  STRICT,
+)
+export type CertificateDocument = Static<typeof CertificateDocument>
+
+const SettingsDocument = Type.Object(
+  {
+    kind: Type.Literal('settings'),
+    logs: Type.Optional(
+      Type.Object(
+        {
+          perSecondPerNode: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: limits.logsPerSecondMax, default: 10 }),
+          ),
+        },
+        { ...STRICT, default: {} },
+      ),
+    ),
+  },
+  STRICT,
+)
+
+export const documentSchemas = {
+  'entry-point': EntryPointDocument,
+  router: RouterDocument,
+  service: ServiceDocument,
+  certificate: CertificateDocument,
+  settings: SettingsDocument,
+} satisfies Record<string, TSchema>
+
+export type DocumentKind = keyof typeof documentSchemas
+export const DOCUMENT_KINDS = Object.keys(documentSchemas) as readonly DocumentKind[]

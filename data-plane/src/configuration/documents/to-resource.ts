@@ -1,0 +1,61 @@
+/** Checked documents as the messages that a control plane would make of them: defaults filled in, normalised. */
+import { EntryPointProtocol, type Resource, type Router, type Service } from '@sluice/proto'
+import Value from 'typebox/value'
+import { type DocumentKind, documentSchemas } from './schemas.ts'
+
+export type ResourceValue = NonNullable<Resource['resource']>
+
+/** For all kinds but certificates. `checked` has passed the schema of its kind. */
+export function toResource(
+  kind: Exclude<DocumentKind, 'certificate'>,
+  checked: object,
+): ResourceValue {
+  const { kind: _, ...fields } = Value.Default(documentSchemas[kind], structuredClone(checked)) as {
+    kind: DocumentKind
+  }
+  // The casts hold since the schemas have the fields of the messages, and defaults for all that may be left out.
+  switch (kind) {
+    case 'entry-point':
+      return { $case: 'entryPoint', value: toEntryPoint(fields as EntryPointFields) }
+    case 'router':
+      return { $case: 'router', value: toRouter(fields as Router) }
+    case 'service':
+      return { $case: 'service', value: toService(fields as Service) }
+    case 'settings':
+      return { $case: 'settings', value: fields as { logs: { perSecondPerNode: number } } }
+  }
+}
+
+interface EntryPointFields {
+  readonly name: string
+  readonly address: string
+  readonly protocol: 'http' | 'https'
+  readonly trustedPeers: string[]
+  readonly defaultCertificate?: string
+}
+
+function toEntryPoint(fields: EntryPointFields) {
+  const { name, address, protocol, trustedPeers, defaultCertificate = '' } = fields
+  return {
+    name,
+    address,
+    protocol: EntryPointProtocol[protocol === 'https' ? 'HTTPS' : 'HTTP'],
+    trustedPeers,
+    defaultCertificate,
+  }
+}
+
+/** Hosts are compared without regard to case (RFC 9110 section 4.2.3), and methods are written in capitals. */
+function toRouter(router: Router): Router {
+  const match = router.match ?? NO_MATCH
+  const hosts = [...new Set(match.hosts.map((host) => host.toLowerCase()))]
+  const methods = [...new Set(match.methods.map((method) => method.toUpperCase()))]
+  return { ...router, match: { ...match, hosts, methods } }
+}
+
+function toService(service: Service): Service {
+  const servers = service.servers.map((server) => ({ ...server, url: server.url.toLowerCase() }))
+  return { ...service, servers }
+}
+
+const NO_MATCH = { hosts: [], pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }

@@ -1,0 +1,187 @@
+/**
+ * A node of a fleet: joins its control plane, takes its versions, delivers what was counted. Loaded only where
+ * there is a control plane, since gRPC takes some MiB of memory.
+ */
+import { mkdir } from 'node:fs/promises'
+import type { CounterBatch, LogBatch, Update } from '@sluice/proto'
+import type { Logger } from 'pino'
+import { type Settings, softwareVersion } from '../settings.ts'
+import { type Address, parseAddress } from './address.ts'
+import { ControlLink } from './control-link/control-link.ts'
+import { enrol } from './control-link/enrolment.ts'
+import { type Identity, IdentityFile } from './control-link/identity.ts'
+import { parseJoinToken } from './control-link/join-token.ts'
+import { Delivery } from './delivery.ts'
+import { StartFailure } from './errors.ts'
+import { limits } from './limits.ts'
+import { readUpdate } from './update-reader.ts'
+import type { VersionSource } from './version-source.ts'
+import { VersionStore } from './version-store.ts'
+import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
+
+export interface ControlPlaneSourceOptions {
+  readonly settings: Settings
+  readonly bootId: string
+  readonly logger: Logger
+  /** Ends the attempts to join. */
+  readonly stopped: AbortSignal
+  /** The join was refused for good. */
+  readonly onFailure: (error: unknown) => void
+}
+
+interface Found {
+  readonly address: Address
+  readonly store: VersionStore
+  readonly identityFile: IdentityFile
+  /** Undefined: the node has to join. */
+  readonly identity: Identity | undefined
+}
+
+export class ControlPlaneSource implements VersionSource {
+  readonly store: VersionStore
+  readonly outlet: Delivery
+  readonly #options: ControlPlaneSourceOptions
+  readonly #address: Address
+  readonly #identityFile: IdentityFile
+  readonly #identity: Identity | undefined
+  #link: ControlLink | undefined
+  #versions: VersionSwitch | undefined
+
+  private constructor(options: ControlPlaneSourceOptions, found: Found) {
+    this.#options = options
+    this.store = found.store
+    this.#address = found.address
+    this.#identityFile = found.identityFile
+    this.#identity = found.identity
+    const { bootId, logger, settings } = options
+    const dataFolder = settings.dataDir
+    this.outlet = new Delivery({ bootId, dataFolder, logger, sender: this.#sender() })
+  }
+
+  /** Throws StartFailure with a line for the operator when the node can never join. */
+  static async open(options: ControlPlaneSourceOptions): Promise<ControlPlaneSource> {
+    const { controlPlane = '', dataDir, joinToken } = options.settings
+    const address = parseAddress(controlPlane)
+    if (address === undefined) {
+      throw new StartFailure(`--control-plane: "${controlPlane}" is not HOST:PORT`)
+    }
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    const identityFile = new IdentityFile(dataDir)
+    const identity = await identityFile.load()
+    if (identity === undefined && joinToken === undefined) {
+      throw new StartFailure(
+        `there is no identity in ${dataDir}; join with --join-token or --join-token-file`,
+      )
+    }
+    if (identity === undefined && parseJoinToken(joinToken ?? '') === undefined) {
+      throw new StartFailure('the join token does not have the form of a Sluice join token')
+    }
+    const store = await VersionStore.open(dataDir, options.logger)
+    return new ControlPlaneSource(options, { address, store, identityFile, identity })
+  }
+
+  get nodeId(): string {
+    return this.#link?.nodeId ?? ''
+  }
+
+  get controlPlane(): 'connected' | 'disconnected' {
+    return this.#link?.isConnected === true ? 'connected' : 'disconnected'
+  }
+
+  get problems(): readonly string[] {
+    const problem = this.#link?.problem
+    return problem === undefined ? [] : [problem]
+  }
+
+  async start(versions: VersionSwitch): Promise<void> {
+    this.#versions = versions
+    if (!versions.offerStored(await this.store.load())) {
+      this.#options.logger.info('no stored version: not ready until the control plane sends one')
+    }
+    this.#connect(versions).catch((error: unknown) => this.#options.onFailure(error))
+  }
+
+  /** The control plane sends each version by itself. */
+  async reload(): Promise<void> {
+    this.#options.logger.info(
+      'there is nothing to read again: versions come from the control plane',
+    )
+  }
+
+  tell(outcome: VersionOutcome): void {
+    const { version, hash } = outcome
+    // What came from the disk is said in the next hello: the control plane did not ask for it.
+    if (outcome.source !== 'control-plane') return
+    if (outcome.kind === 'applied') {
+      this.#link?.send({ $case: 'applied', value: { version, hash, tookMs: outcome.tookMs } })
+      return
+    }
+    const problems = outcome.problems.slice(0, limits.problemsReportedMax)
+    this.#link?.send({ $case: 'rejected', value: { version, hash, problems } })
+  }
+
+  async stop(): Promise<void> {
+    await this.#link?.stop()
+  }
+
+  async #connect(versions: VersionSwitch): Promise<void> {
+    const { bootId, logger, settings, stopped } = this.#options
+    const identity = this.#identity ?? (await this.#join())
+    if (identity === undefined || stopped.aborted) return
+    const { outlet } = this
+    this.#link = new ControlLink({
+      address: this.#address,
+      identity,
+      identityFile: this.#identityFile,
+      bootId,
+      softwareVersion: softwareVersion(),
+      workers: settings.workers,
+      logger,
+      running: () => versions.running,
+      onUpdate: (update) => this.#takeUpdate(update),
+      onTelemetryOpen: () => outlet.connected(),
+      onTelemetryClosed: (refusal) => outlet.disconnected(refusal),
+      onCountersStored: (from, sequence) => outlet.telemetry.stored(from, sequence),
+      onLogsStored: (from, sequence) => outlet.logs.stored(from, sequence),
+    })
+    this.#link.start()
+  }
+
+  async #join(): Promise<Identity | undefined> {
+    const { logger, settings, stopped } = this.#options
+    const { joinToken: token, name, labels } = settings
+    if (token === undefined) return undefined
+    const address = this.#address
+    const identity = await enrol({ address, token, name, labels, logger, stopped })
+    if (identity === undefined) return undefined
+    await this.#identityFile.save(identity)
+    logger.info({ nodeId: identity.nodeId, name }, 'joined')
+    return identity
+  }
+
+  #takeUpdate(update: Update): void {
+    const reading = readUpdate(update, this.#versions?.running)
+    switch (reading.kind) {
+      case 'candidate':
+        this.#versions?.offer(reading.candidate)
+        break
+      case 'full-needed':
+        this.#link?.send({ $case: 'full', value: {} })
+        break
+      case 'refused':
+        this.#versions?.refuse(update.version, update.hash, reading.problem)
+        break
+    }
+  }
+
+  #sender() {
+    const link = () => this.#link
+    return {
+      get isOpen(): boolean {
+        return link()?.isOpen ?? false
+      },
+      sendCounters: (batch: CounterBatch) => link()?.sendCounters(batch),
+      sendLogs: (batch: LogBatch) => link()?.sendLogs(batch),
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** The seam to where a node's versions come from: a control plane, or a file. A node has one source. */
+import type { ReportOutlet } from './report-outlet.ts'
+import type { VersionStore } from './version-store.ts'
+import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
+
+export interface VersionSource {
+  /** Keeps applied versions on the disk; undefined where the source itself outlives the process. */
+  readonly store: VersionStore | undefined
+  readonly outlet: ReportOutlet
+  /** Empty while, or where, nobody has given the node an id. */
+  readonly nodeId: string
+  /** Null: there is none, on purpose. */
+  readonly controlPlane: 'connected' | 'disconnected' | null
+  /** What is wrong with the source now, for operators. */
+  readonly problems: readonly string[]
+  /** Begins to offer versions. */
+  start(versions: VersionSwitch): Promise<void>
+  /** Looks for a newer version, as far as that is not done without asking. */
+  reload(): Promise<void>
+  /** What became of an offer. */
+  tell(outcome: VersionOutcome): void
+  /** Comes last: what the workers reported is out. */
+  stop(): Promise<void>
+}
