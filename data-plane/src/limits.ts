@@ -84,6 +84,7 @@ export const adjustableLimits: Readonly<Partial<Record<LimitName, Adjustable>>> 
   handshakeTimeoutMs: { least: 1, most: DAY_MS, what: 'a TLS handshake' },
   clientIdleTimeoutMs: { least: 1, most: DAY_MS, what: 'no request on a kept connection' },
   bodyIdleTimeoutMs: { least: 1, most: DAY_MS, what: 'no progress of a body' },
+  tunnelIdleTimeoutMs: { least: 1, most: DAY_MS, what: 'no byte of an upgraded connection' },
   drainedBodyBytesMax: { least: 0, most: GIBIBYTE, what: 'a body dropped to keep a connection' },
   lingerTimeoutMs: { least: 1, most: DAY_MS, what: 'reading away after the last answer' },
   lingerBytesMax: { least: 0, most: GIBIBYTE, what: 'read away after the last answer' },

@@ -11,13 +11,12 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
+import type { EnrolRequest, EnrolResponse } from '@sluice/proto'
 import {
   EnrolmentServiceClient,
-  type EnrolRequest,
-  type EnrolResponse,
   FleetServiceClient,
   TelemetryServiceClient,
-} from '@sluice/proto'
+} from '@sluice/proto/services'
 import type { ControlPlane } from './control-plane.ts'
 import { bounded } from './eventually.ts'
 import type { Scope } from './scope.ts'
