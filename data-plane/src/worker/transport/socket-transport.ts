@@ -77,6 +77,8 @@ export class SocketTransport implements Transport {
 
   reset(): void {
     this.#isClosed = true
-    this.#socket.resetAndDestroy()
+    // Node resets TCP sockets only; in TLS an end without close_notify says the same.
+    if (this.#socket instanceof TLSSocket) this.#socket.destroy()
+    else this.#socket.resetAndDestroy()
   }
 }

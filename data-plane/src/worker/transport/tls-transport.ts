@@ -105,9 +105,9 @@ export class TlsTransport implements Transport {
     this.#socket.destroy()
   }
 
+  /** An end without close_notify tells the peer that the message was cut (RFC 8446 section 6.1). */
   reset(): void {
-    this.#isClosed = true
-    this.#socket.resetAndDestroy()
+    this.destroy()
   }
 
   /** `length` bytes are in the read buffer; a negative number is a status. */
