@@ -47,6 +47,8 @@ export const limits = Object.freeze({
   upstreamIdleMarginMs: 1_000,
   /** How long a draining worker waits for the first request of a connection that it has accepted. */
   drainedFirstRequestMs: 1_000,
+  /** Of a request body, what is kept to send it once more; a longer one is sent only once. */
+  replayedBodyBytesMax: 65_536,
   /** Servers tried for one exchange, when the connect itself fails. Then: 502 or 504. */
   attemptsMax: 3,
 

@@ -32,14 +32,20 @@ export function encodeRouter(
   return encode({ $case: 'router', value })
 }
 
+export interface ServiceOptions {
+  readonly connectMs?: number
+  readonly firstByteMs?: number
+  readonly passHost?: boolean
+}
+
 /** A service of servers on 127.0.0.1. */
 export function encodeService(
   name: string,
   ports: readonly number[],
-  { firstByteMs = 5_000, passHost = true } = {},
+  { connectMs = 1_000, firstByteMs = 5_000, passHost = true }: ServiceOptions = {},
 ): Uint8Array {
   const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
-  const timeouts = { connectMs: 1_000, firstByteMs, idleMs: 5_000 }
+  const timeouts = { connectMs, firstByteMs, idleMs: 5_000 }
   const value = { name, servers, timeouts, idleConnectionsMax: 64, passHost }
   return encode({ $case: 'service', value })
 }

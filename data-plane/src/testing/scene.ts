@@ -1,7 +1,13 @@
 /** A worker in front of scripted servers, ended after each test. */
 import { afterEach } from 'vitest'
 import { answerOk, RawClient, RawOrigin, type Respond } from './raw-origin.ts'
-import { encodeEntryPoint, encodeRouter, encodeService, encodeSettings } from './resources.ts'
+import {
+  encodeEntryPoint,
+  encodeRouter,
+  encodeService,
+  encodeSettings,
+  type ServiceOptions,
+} from './resources.ts'
 import { type RunningWorker, startWorker } from './worker.ts'
 
 export const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
@@ -29,10 +35,7 @@ export class Scene {
   }
 
   /** Routes a.test to a service of these ports. */
-  serve(
-    ports: number[],
-    options: { firstByteMs?: number; passHost?: boolean } = {},
-  ): RunningWorker {
+  serve(ports: number[], options: ServiceOptions = {}): RunningWorker {
     this.#running = startWorker([
       encodeEntryPoint('web'),
       encodeRouter('r', 's', { hosts: ['a.test'] }),

@@ -16,12 +16,14 @@ import type {
   UpstreamConnection,
   UpstreamFailure,
 } from '../upstreams/upstream-connection.ts'
-import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
+import type { UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { ClientConnection } from './client-connection.ts'
+import { KeptBody } from './kept-body.ts'
 import type { OwnStatus } from './own-answers.ts'
 import { type Peer, Request } from './request.ts'
+import { type SearchFailure, type SearchListener, ServerSearch } from './server-search.ts'
 
-export class Exchange implements AnswerListener, DialListener {
+export class Exchange implements AnswerListener, SearchListener {
   readonly request = new Request()
   isOpen = false
   isHeadRequest = false
@@ -29,28 +31,37 @@ export class Exchange implements AnswerListener, DialListener {
   isRequestSent = false
   isAnswerStarted = false
   route: Route | undefined
-  server: UpstreamServer | undefined
   /** What the client was sent; 0 for nothing. */
   status = 0
   bytesIn = 0
   bytesOut = 0
-  attempts = 0
   startedAt = 0
   /** 0: no byte came from a server. */
   firstByteAt = 0
   readonly client: ClientConnection
   readonly #engine: Engine
   #peer: Peer = { address: '', isTrusted: false, scheme: 'http' }
+  readonly #search = new ServerSearch(this)
   #upstream: UpstreamConnection | undefined
-  #dial: Dial | undefined
   #body: BodyLength = BodyLength.NONE
   #isRequestWhole = false
-  /** The body's bytes that came before there was a connection. */
-  #waitingBody: Buffer | undefined
+  /** The body's bytes that wait for a connection, or may have to be sent once more. */
+  readonly #kept = new KeptBody()
+  /** All of the request that was sent is still here, it is idempotent, and was sent only once. */
+  #isRepeatable = false
 
   constructor(engine: Engine, client: ClientConnection) {
     this.#engine = engine
     this.client = client
+  }
+
+  /** Of the last attempt. */
+  get server(): UpstreamServer | undefined {
+    return this.#search.server
+  }
+
+  get attempts(): number {
+    return this.#search.attempts
   }
 
   get entryPointName(): string {
@@ -93,8 +104,9 @@ export class Exchange implements AnswerListener, DialListener {
       this.#answerOwn(404, Outcome.PROXY_ANSWERED)
       return
     }
-    this.route = routes[router]
-    this.#forward()
+    const route = routes[router]
+    this.route = route
+    if (route !== undefined) this.#forward(route)
   }
 
   /** A head that cannot be read as a request. */
@@ -119,18 +131,21 @@ export class Exchange implements AnswerListener, DialListener {
   takeBody(bytes: Buffer, from: number, to: number): void {
     this.bytesIn += to - from
     if (this.#upstream === undefined) {
-      this.#keepBody(bytes, from, to)
+      this.#kept.add(bytes, from, to)
+      // Up to here reading goes on, since only reading shows that the client has left.
+      if (this.#kept.length >= limits.replayedBodyBytesMax) this.client.pauseRequest()
       return
     }
-    const output = this.#engine.output
-    if (!output.hasRoom(to - from)) this.flushRequest()
-    if (this.#body === BodyLength.CHUNKED) output.chunk(bytes, from, to)
-    else output.copy(bytes, from, to)
+    if (this.#isRepeatable) this.#keepSent(bytes, from, to)
+    this.#writeBody(bytes, from, to)
   }
 
   endBody(): void {
     this.#isRequestWhole = true
-    if (this.#upstream === undefined) return
+    if (this.#upstream === undefined) {
+      this.client.resumeRequest()
+      return
+    }
     if (this.#body === BodyLength.CHUNKED) this.#engine.output.lastChunk()
   }
 
@@ -157,22 +172,15 @@ export class Exchange implements AnswerListener, DialListener {
     this.#close(Outcome.CLIENT_LEFT)
   }
 
-  onConnected(connection: UpstreamConnection): void {
-    this.#dial = undefined
+  onConnection(connection: UpstreamConnection): void {
     this.#send(connection)
-    this.#sendWaitingBody()
+    this.#sendKeptBody()
     this.flushRequest()
   }
 
-  /** Nothing was sent, so any request may go to the next server. */
-  onDialFailed(isTimeout: boolean): void {
-    this.#dial = undefined
-    const isLast = this.attempts >= Math.min(limits.attemptsMax, this.#serverCount())
-    if (!isLast) {
-      this.#dialNext(undefined)
-      return
-    }
-    this.#answerUpstreamFailure(isTimeout)
+  onNoConnection(failure: SearchFailure): void {
+    if (failure === 'no-server') this.#answerOwn(503, Outcome.PROXY_ANSWERED)
+    else this.#answerUpstreamFailure(failure === 'timeout')
   }
 
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {
@@ -216,10 +224,7 @@ export class Exchange implements AnswerListener, DialListener {
       this.client.cutAnswer()
       return
     }
-    if (failure === 'closed' && upstream !== undefined && this.#mayRepeat(upstream)) {
-      this.#dialNext(upstream.server)
-      return
-    }
+    if (failure === 'closed' && upstream !== undefined && this.#repeats(upstream)) return
     this.#answerUpstreamFailure(failure === 'timeout')
   }
 
@@ -229,30 +234,19 @@ export class Exchange implements AnswerListener, DialListener {
     this.isRequestSent = false
     this.isAnswerStarted = false
     this.route = undefined
-    this.server = undefined
+    this.#search.reset()
     this.status = 0
     this.bytesIn = headBytes
     this.bytesOut = 0
-    this.attempts = 0
     this.startedAt = this.#engine.now()
     this.firstByteAt = 0
-    this.#waitingBody = undefined
     this.#engine.gauges.exchangesStarted += 1
   }
 
-  #forward(): void {
-    const server = this.route?.upstreams.pick()
-    if (server === undefined) {
-      this.#answerOwn(503, Outcome.PROXY_ANSWERED)
-      return
-    }
-    const connection = server.checkOut()
-    this.server = server
-    if (connection === undefined) {
-      this.#dialNext(server)
-      return
-    }
-    this.attempts += 1
+  #forward(route: Route): void {
+    this.#isRepeatable = this.request.isIdempotent
+    const connection = this.#search.begin(route.upstreams)
+    if (connection === undefined) return
     this.#send(connection)
     if (this.#isRequestWhole) this.flushRequest()
   }
@@ -260,7 +254,7 @@ export class Exchange implements AnswerListener, DialListener {
   /** Puts the head into the output buffer. */
   #send(connection: UpstreamConnection): void {
     this.#upstream = connection
-    this.server = connection.server
+    this.isRequestSent = false
     connection.begin(this)
     const isHostPassed = this.route?.upstreams.isHostPassed !== false
     const authority =
@@ -268,50 +262,47 @@ export class Exchange implements AnswerListener, DialListener {
     this.#engine.output.text(this.request.headFor(authority))
   }
 
-  #dialNext(same: UpstreamServer | undefined): void {
-    const server = same ?? this.route?.upstreams.pick()
-    if (server === undefined) {
-      this.#answerOwn(503, Outcome.PROXY_ANSWERED)
+  /**
+   * Sends the request once more if it may be, where no byte of an answer came. A kept connection was most
+   * likely closed while the request was on its way, so its server gets a fresh one; a fresh one that fails
+   * speaks against its server.
+   */
+  #repeats(upstream: UpstreamConnection): boolean {
+    if (!this.#isRepeatable || upstream.hasAnswered) return false
+    if (!upstream.isReused && !this.#search.canGoOn) return false
+    this.#isRepeatable = false
+    if (upstream.isReused) this.#search.dialAgain()
+    else this.#search.goOn()
+    return true
+  }
+
+  /** A body that may have to be sent once more stays here, as far as the limit allows. */
+  #keepSent(bytes: Buffer, from: number, to: number): void {
+    if (this.#kept.length + to - from <= limits.replayedBodyBytesMax) {
+      this.#kept.add(bytes, from, to)
       return
     }
-    this.attempts += 1
-    this.server = server
-    this.#dial = server.dial(this)
+    this.#isRepeatable = false
+    this.#kept.clear()
   }
 
-  /**
-   * A kept connection that fails before any byte of an answer was most likely closed by the server while the
-   * request was on its way; a request that may be repeated and is still here goes once more, on a fresh one.
-   */
-  #mayRepeat(upstream: UpstreamConnection): boolean {
-    return (
-      upstream.isReused &&
-      !upstream.hasAnswered &&
-      this.request.isIdempotent &&
-      this.#body === BodyLength.NONE
-    )
-  }
-
-  #serverCount(): number {
-    return this.route?.upstreams.serverCount ?? 0
-  }
-
-  #keepBody(bytes: Buffer, from: number, to: number): void {
-    const part = bytes.subarray(from, to)
-    this.#waitingBody =
-      this.#waitingBody === undefined ? Buffer.from(part) : Buffer.concat([this.#waitingBody, part])
-    this.client.pauseRequest()
-  }
-
-  #sendWaitingBody(): void {
-    const waiting = this.#waitingBody
-    this.#waitingBody = undefined
-    if (waiting !== undefined) {
-      this.bytesIn -= waiting.length
-      this.takeBody(waiting, 0, waiting.length)
+  #sendKeptBody(): void {
+    const bytes = this.#kept.bytes
+    const length = this.#kept.length
+    for (let at = 0; bytes !== undefined && at < length; at += limits.readBytesMax) {
+      this.#writeBody(bytes, at, Math.min(length, at + limits.readBytesMax))
     }
+    if (length > limits.replayedBodyBytesMax) this.#isRepeatable = false
+    if (!this.#isRepeatable) this.#kept.clear()
     if (this.#isRequestWhole && this.#body === BodyLength.CHUNKED) this.#engine.output.lastChunk()
     this.client.resumeRequest()
+  }
+
+  #writeBody(bytes: Buffer, from: number, to: number): void {
+    const output = this.#engine.output
+    if (!output.hasRoom(to - from)) this.flushRequest()
+    if (this.#body === BodyLength.CHUNKED) output.chunk(bytes, from, to)
+    else output.copy(bytes, from, to)
   }
 
   #noteFirstByte(): void {
@@ -338,8 +329,7 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   #dropUpstream(): void {
-    this.#dial?.cancel()
-    this.#dial = undefined
+    this.#search.cancel()
     this.#upstream?.destroy()
     this.#upstream = undefined
     this.#engine.output.discard()
@@ -349,7 +339,7 @@ export class Exchange implements AnswerListener, DialListener {
   #close(outcome: Outcome): void {
     if (!this.isOpen) return
     this.isOpen = false
-    this.#waitingBody = undefined
+    this.#kept.clear()
     const engine = this.#engine
     const durationMs = engine.now() - this.startedAt
     const counter = this.route?.counter ?? engine.unroutedCounter

@@ -38,6 +38,12 @@ export class UpstreamService {
     return this.#shares[this.#turn]?.server
   }
 
+  /** The next server after one that failed, so that going on meets every server once. */
+  pickAfter(failed: UpstreamServer): UpstreamServer | undefined {
+    const at = this.#shares.findIndex((share) => share.server === failed)
+    return at === -1 ? this.pick() : this.#shares[(at + 1) % this.#shares.length]?.server
+  }
+
   #pickWeighted(): UpstreamServer | undefined {
     let best: Share | undefined
     for (const share of this.#shares) {

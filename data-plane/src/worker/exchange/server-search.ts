@@ -1,0 +1,102 @@
+/**
+ * How an exchange comes to a connection: the server in turn, its idle connection or a dial, and the next
+ * server where a dial fails. Ends in one call of its listener, or in none after cancel. Hot: begin.
+ */
+import { limits } from '../../limits.ts'
+import type { UpstreamConnection } from '../upstreams/upstream-connection.ts'
+import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
+import type { UpstreamService } from '../upstreams/upstream-service.ts'
+
+/** Why there is no connection. */
+export type SearchFailure = 'no-server' | 'refused' | 'timeout'
+
+export interface SearchListener {
+  onConnection(connection: UpstreamConnection): void
+  onNoConnection(failure: SearchFailure): void
+}
+
+export class ServerSearch implements DialListener {
+  /** Connections that were used or dialled. */
+  attempts = 0
+  /** Of the last attempt. */
+  server: UpstreamServer | undefined
+  readonly #listener: SearchListener
+  #upstreams: UpstreamService | undefined
+  /** Servers that may still be tried after the present one. */
+  #serversLeft = 0
+  #dial: Dial | undefined
+
+  constructor(listener: SearchListener) {
+    this.#listener = listener
+  }
+
+  /** Forgets the exchange before. */
+  reset(): void {
+    this.attempts = 0
+    this.server = undefined
+    this.#upstreams = undefined
+  }
+
+  /** An idle connection at once; undefined when it comes later, or has failed. */
+  begin(upstreams: UpstreamService): UpstreamConnection | undefined {
+    this.#upstreams = upstreams
+    this.#serversLeft = Math.min(limits.attemptsMax, upstreams.serverCount) - 1
+    return this.#take(upstreams.pick())
+  }
+
+  /** A fresh connection to the same server. */
+  dialAgain(): void {
+    if (this.server !== undefined) this.#open(this.server)
+  }
+
+  /** Whether there is another server that may be tried. */
+  get canGoOn(): boolean {
+    return this.#serversLeft > 0
+  }
+
+  /** On to the server after the one that failed. */
+  goOn(): void {
+    this.#serversLeft -= 1
+    const next = this.server === undefined ? undefined : this.#upstreams?.pickAfter(this.server)
+    const connection = this.#take(next)
+    if (connection !== undefined) this.#listener.onConnection(connection)
+  }
+
+  cancel(): void {
+    this.#dial?.cancel()
+    this.#dial = undefined
+  }
+
+  onConnected(connection: UpstreamConnection): void {
+    this.#dial = undefined
+    this.#listener.onConnection(connection)
+  }
+
+  /** Nothing was sent, so any request may go to the next server. */
+  onDialFailed(isTimeout: boolean): void {
+    this.#dial = undefined
+    if (this.canGoOn) this.goOn()
+    else this.#listener.onNoConnection(isTimeout ? 'timeout' : 'refused')
+  }
+
+  #take(server: UpstreamServer | undefined): UpstreamConnection | undefined {
+    if (server === undefined) {
+      this.#listener.onNoConnection('no-server')
+      return undefined
+    }
+    const connection = server.checkOut()
+    if (connection === undefined) {
+      this.#open(server)
+      return undefined
+    }
+    this.attempts += 1
+    this.server = server
+    return connection
+  }
+
+  #open(server: UpstreamServer): void {
+    this.attempts += 1
+    this.server = server
+    this.#dial = server.dial(this)
+  }
+}
