@@ -90,6 +90,10 @@ export interface WorkerGauges {
   readonly exchangesStarted: number
   readonly exchangesEnded: number
   readonly exchangesOpen: number
+  /** For a connection to a server; they are open too. */
+  readonly exchangesWaiting: number
+  /** Refused since the queue was full or the wait too long; they have ended too. */
+  readonly exchangesShed: number
   readonly upstreamConnectionsOpen: number
   readonly upstreamConnectionsIdle: number
   /** connections refused since a limit was reached */

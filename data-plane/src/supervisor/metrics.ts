@@ -71,6 +71,8 @@ function workerMetrics({ counters }: MetricSource): string[] {
     counter('exchanges_started_total', 'Exchanges.', gauges.exchangesStarted),
     counter('exchanges_ended_total', 'Exchanges.', gauges.exchangesEnded),
     gauge('exchanges_open', 'Exchanges.', gauges.exchangesOpen),
+    gauge('exchanges_waiting', 'For a connection to a server.', gauges.exchangesWaiting),
+    counter('exchanges_shed_total', 'Refused at a full queue.', gauges.exchangesShed),
     gauge('upstream_connections_open', 'To servers.', gauges.upstreamConnectionsOpen),
     gauge('upstream_connections_idle', 'To servers.', gauges.upstreamConnectionsIdle),
   ]

@@ -37,6 +37,7 @@ export class NodeCounters {
     this.#gone.connectionsClosed += last.connectionsAccepted
     this.#gone.exchangesStarted += last.exchangesStarted
     this.#gone.exchangesEnded += last.exchangesStarted
+    this.#gone.exchangesShed += last.exchangesShed
     this.#gone.connectionsShed += last.connectionsShed
   }
 
@@ -84,6 +85,8 @@ function noGauges(): Gauges {
     exchangesStarted: 0,
     exchangesEnded: 0,
     exchangesOpen: 0,
+    exchangesWaiting: 0,
+    exchangesShed: 0,
     upstreamConnectionsOpen: 0,
     upstreamConnectionsIdle: 0,
     connectionsShed: 0,

@@ -36,17 +36,24 @@ export interface ServiceOptions {
   readonly connectMs?: number
   readonly firstByteMs?: number
   readonly passHost?: boolean
+  readonly connectionsMax?: number
+  readonly idleConnectionsMax?: number
+  readonly queueMax?: number
+  readonly queueMs?: number
+  readonly connectionAgeMaxMs?: number
 }
 
 /** A service of servers on 127.0.0.1. */
 export function encodeService(
   name: string,
   ports: readonly number[],
-  { connectMs = 1_000, firstByteMs = 5_000, passHost = true }: ServiceOptions = {},
+  options: ServiceOptions = {},
 ): Uint8Array {
+  const { connectMs = 1_000, firstByteMs = 5_000, queueMs = 5_000, ...bounds } = options
   const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
-  const timeouts = { connectMs, firstByteMs, idleMs: 5_000 }
-  const value = { name, servers, timeouts, idleConnectionsMax: 64, passHost }
+  const timeouts = { connectMs, firstByteMs, idleMs: 5_000, queueMs }
+  const defaults = { passHost: true, connectionsMax: 0, queueMax: 1_024, connectionAgeMaxMs: 0 }
+  const value = { ...defaults, name, servers, timeouts, idleConnectionsMax: 64, ...bounds }
   return encode({ $case: 'service', value })
 }
 

@@ -179,8 +179,17 @@ export class Exchange implements AnswerListener, SearchListener {
   }
 
   onNoConnection(failure: SearchFailure): void {
-    if (failure === 'no-server') this.#answerOwn(503, Outcome.PROXY_ANSWERED)
-    else this.#answerUpstreamFailure(failure === 'timeout')
+    switch (failure) {
+      case 'no-server':
+        this.#answerOwn(503, Outcome.PROXY_ANSWERED)
+        return
+      case 'shed':
+        this.#engine.gauges.exchangesShed += 1
+        this.#answerOwn(503, Outcome.SHED)
+        return
+      default:
+        this.#answerUpstreamFailure(failure === 'timeout')
+    }
   }
 
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {

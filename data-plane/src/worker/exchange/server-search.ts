@@ -1,21 +1,22 @@
 /**
- * How an exchange comes to a connection: the server in turn, its idle connection or a dial, and the next
- * server where a dial fails. Ends in one call of its listener, or in none after cancel. Hot: begin.
+ * How an exchange comes to a connection: the server in turn, its idle connection or a dial, a wait where all
+ * servers are at their cap, and the next server where a dial fails. Ends in one call of its listener, or in none after cancel. Hot: begin.
  */
 import { limits } from '../../limits.ts'
 import type { UpstreamConnection } from '../upstreams/upstream-connection.ts'
 import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { UpstreamService } from '../upstreams/upstream-service.ts'
+import type { Wait, Waiter } from '../upstreams/wait-queue.ts'
 
 /** Why there is no connection. */
-export type SearchFailure = 'no-server' | 'refused' | 'timeout'
+export type SearchFailure = 'no-server' | 'shed' | 'refused' | 'timeout'
 
 export interface SearchListener {
   onConnection(connection: UpstreamConnection): void
   onNoConnection(failure: SearchFailure): void
 }
 
-export class ServerSearch implements DialListener {
+export class ServerSearch implements DialListener, Waiter {
   /** Connections that were used or dialled. */
   attempts = 0
   /** Of the last attempt. */
@@ -25,6 +26,7 @@ export class ServerSearch implements DialListener {
   /** Servers that may still be tried after the present one. */
   #serversLeft = 0
   #dial: Dial | undefined
+  #wait: Wait | undefined
 
   constructor(listener: SearchListener) {
     this.#listener = listener
@@ -41,7 +43,7 @@ export class ServerSearch implements DialListener {
   begin(upstreams: UpstreamService): UpstreamConnection | undefined {
     this.#upstreams = upstreams
     this.#serversLeft = Math.min(limits.attemptsMax, upstreams.serverCount) - 1
-    return this.#take(upstreams.pick())
+    return this.#take(upstreams, upstreams.pick())
   }
 
   /** A fresh connection to the same server. */
@@ -56,15 +58,35 @@ export class ServerSearch implements DialListener {
 
   /** On to the server after the one that failed. */
   goOn(): void {
+    const upstreams = this.#upstreams
+    const server = this.server
+    if (upstreams === undefined || server === undefined) return
     this.#serversLeft -= 1
-    const next = this.server === undefined ? undefined : this.#upstreams?.pickAfter(this.server)
-    const connection = this.#take(next)
+    const connection = this.#take(upstreams, upstreams.pickAfter(server))
     if (connection !== undefined) this.#listener.onConnection(connection)
   }
 
   cancel(): void {
+    this.#wait?.leave()
+    this.#wait = undefined
     this.#dial?.cancel()
     this.#dial = undefined
+  }
+
+  onTurn(server: UpstreamServer, connection: UpstreamConnection | undefined): void {
+    this.#wait = undefined
+    if (connection === undefined) {
+      this.#open(server)
+      return
+    }
+    this.attempts += 1
+    this.server = server
+    this.#listener.onConnection(connection)
+  }
+
+  onShed(): void {
+    this.#wait = undefined
+    this.#listener.onNoConnection('shed')
   }
 
   onConnected(connection: UpstreamConnection): void {
@@ -79,9 +101,12 @@ export class ServerSearch implements DialListener {
     else this.#listener.onNoConnection(isTimeout ? 'timeout' : 'refused')
   }
 
-  #take(server: UpstreamServer | undefined): UpstreamConnection | undefined {
+  #take(
+    upstreams: UpstreamService,
+    server: UpstreamServer | undefined,
+  ): UpstreamConnection | undefined {
     if (server === undefined) {
-      this.#listener.onNoConnection('no-server')
+      this.#waitForTurn(upstreams)
       return undefined
     }
     const connection = server.checkOut()
@@ -92,6 +117,12 @@ export class ServerSearch implements DialListener {
     this.attempts += 1
     this.server = server
     return connection
+  }
+
+  #waitForTurn(upstreams: UpstreamService): void {
+    const canWait = upstreams.serverCount > 0
+    if (canWait) this.#wait = upstreams.queue.join(this)
+    if (this.#wait === undefined) this.#listener.onNoConnection(canWait ? 'shed' : 'no-server')
   }
 
   #open(server: UpstreamServer): void {

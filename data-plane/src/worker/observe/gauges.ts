@@ -7,6 +7,8 @@ export class Gauges {
   connectionsShed = 0
   exchangesStarted = 0
   exchangesEnded = 0
+  exchangesWaiting = 0
+  exchangesShed = 0
   upstreamConnectionsOpen = 0
   upstreamConnectionsIdle = 0
 
@@ -22,6 +24,8 @@ export class Gauges {
       exchangesStarted: this.exchangesStarted,
       exchangesEnded: this.exchangesEnded,
       exchangesOpen: this.exchangesStarted - this.exchangesEnded,
+      exchangesWaiting: this.exchangesWaiting,
+      exchangesShed: this.exchangesShed,
       upstreamConnectionsOpen: this.upstreamConnectionsOpen,
       upstreamConnectionsIdle: this.upstreamConnectionsIdle,
       connectionsShed: this.connectionsShed,

@@ -99,8 +99,8 @@ export class UpstreamConnection implements TransportListener, Deadline {
 
   destroy(): void {
     if (this.#transport === undefined) return
-    this.#transport.destroy()
-    this.#ended()
+    this.#close()
+    this.server.admitWaiting()
   }
 
   onBytes(bytes: Buffer, length: number): void {
@@ -241,14 +241,18 @@ export class UpstreamConnection implements TransportListener, Deadline {
     if (exchange === undefined) return
     this.#exchange = undefined
     this.isReused = true
-    if (isClean && this.#mayKeep && exchange.isRequestSent && this.#keptForMs > 0) {
-      this.resume()
-      this.#expectWithin(this.#keptForMs)
-      this.server.giveBack(this)
-    } else {
+    if (!isClean || !this.#mayKeep || !exchange.isRequestSent || this.#keptForMs === 0) {
       this.destroy()
+      exchange.onAnswerEnd()
+      return
     }
+    this.resume()
+    this.#expectWithin(this.#keptForMs)
+    // Who waits gets it when the answer has left the output buffer; nobody else may take it until then.
+    const isAwaited = this.server.isAwaited
+    if (!isAwaited) this.server.giveBack(this)
     exchange.onAnswerEnd()
+    if (isAwaited) this.server.giveBack(this)
   }
 
   #lose(): void {
@@ -259,12 +263,16 @@ export class UpstreamConnection implements TransportListener, Deadline {
     const exchange = this.#exchange
     this.#exchange = undefined
     if (exchange === undefined) this.server.forget(this)
-    this.destroy()
+    this.#close()
     exchange?.onUpstreamFailed(failure)
+    this.server.admitWaiting()
   }
 
-  #ended(): void {
+  #close(): void {
+    if (this.#transport === undefined) return
+    this.#transport.destroy()
     this.#transport = undefined
+    this.server.release()
     this.#held = undefined
     this.#context.deadlines.remove(this)
     this.#context.gauges.upstreamConnectionsOpen -= 1

@@ -17,15 +17,15 @@ export class UpstreamRegistry {
     const services = new Map<string, UpstreamService>()
     const servers = new Map<string, UpstreamServer>()
     for (const [name, settings] of compiled) {
-      const service = this.#services.get(name) ?? new UpstreamService()
+      const service = this.#services.get(name) ?? this.#newService()
       service.isHostPassed = settings.isHostPassed
+      service.queue.lengthMax = settings.queueMax
+      service.queue.timeoutMs = settings.queueMs
       service.setServers(
         settings.servers.map((server, index) => {
           const { weight, ...address } = server
           const key = `${name}\n${address.host}\n${address.port}\n${occurrence(settings, index)}`
-          const { connectMs, firstByteMs, idleMs, idleConnectionsMax } = settings
-          const bounds = { connectMs, firstByteMs, idleMs, idleConnectionsMax }
-          const upstream = this.#server(key, { ...address, ...bounds })
+          const upstream = this.#server(key, service, { ...address, ...bounds(settings) })
           servers.set(key, upstream)
           return { server: upstream, weight }
         }),
@@ -33,19 +33,31 @@ export class UpstreamRegistry {
       services.set(name, service)
     }
     for (const [key, server] of this.#servers) {
-      if (!servers.has(key)) server.retire()
+      if (!servers.has(key)) server.leaveTurn()
     }
+    for (const [name, service] of this.#services) if (!services.has(name)) service.setServers([])
+    for (const service of this.#services.values()) service.admitWaiting()
     this.#services = services
     this.#servers = servers
     return services
   }
 
-  #server(key: string, settings: ServerSettings): UpstreamServer {
+  #newService(): UpstreamService {
+    return new UpstreamService(this.#context.deadlines, this.#context.gauges)
+  }
+
+  #server(key: string, service: UpstreamService, settings: ServerSettings): UpstreamServer {
     const existing = this.#servers.get(key)
-    if (existing === undefined) return new UpstreamServer(this.#context, settings)
-    existing.settings = settings
+    if (existing === undefined) return new UpstreamServer(this.#context, service.queue, settings)
+    existing.configure(settings)
     return existing
   }
+}
+
+/** What holds for each server of a service. */
+function bounds(settings: CompiledService) {
+  const { connectMs, firstByteMs, idleMs, idleConnectionsMax, connectionsMax } = settings
+  return { connectMs, firstByteMs, idleMs, idleConnectionsMax, connectionsMax }
 }
 
 /** How many servers of the same address stand before this one: each is a server of its own. */

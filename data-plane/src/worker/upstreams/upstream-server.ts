@@ -11,6 +11,7 @@ import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
+import type { WaitQueue } from './wait-queue.ts'
 
 export interface ServerSettings {
   /** A name or an address, without brackets. */
@@ -22,6 +23,8 @@ export interface ServerSettings {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly idleConnectionsMax: number
+  /** 0: no cap. */
+  readonly connectionsMax: number
 }
 
 /** What of the worker its server connections need. */
@@ -38,14 +41,45 @@ export interface DialListener {
 }
 
 export class UpstreamServer {
-  settings: ServerSettings
   readonly #context: UpstreamContext
+  readonly #queue: WaitQueue
   readonly #idle: UpstreamConnection[] = []
-  #isRetired = false
+  #settings: ServerSettings
+  /** Open ones and dials. */
+  #connectionCount = 0
+  /** false: it gets no more exchanges, and its connections end with those that they have. */
+  #isInTurn = true
 
-  constructor(context: UpstreamContext, settings: ServerSettings) {
+  /** `queue`: where exchanges of its service wait. */
+  constructor(context: UpstreamContext, queue: WaitQueue, settings: ServerSettings) {
     this.#context = context
-    this.settings = settings
+    this.#queue = queue
+    this.#settings = settings
+  }
+
+  get settings(): ServerSettings {
+    return this.#settings
+  }
+
+  /** An exchange can have a connection without waiting. */
+  get isFree(): boolean {
+    return this.#idle.length > 0 || this.#hasRoom
+  }
+
+  /** Exchanges wait for its connections. */
+  get isAwaited(): boolean {
+    return !this.#queue.isEmpty
+  }
+
+  /** Idle connections above new bounds end. */
+  configure(settings: ServerSettings): void {
+    this.#settings = settings
+    while (this.#idle.length > settings.idleConnectionsMax || this.#isOverfull) {
+      const oldest = this.#idle.shift()
+      if (oldest === undefined) return
+      this.#context.gauges.upstreamConnectionsIdle -= 1
+      oldest.destroy()
+    }
   }
 
   /** The idle connection that was used last, or undefined. */
@@ -55,9 +89,18 @@ export class UpstreamServer {
     return connection
   }
 
-  /** Keeps a connection on which both messages ended cleanly, or closes it. */
+  /** Hands a connection on which both messages ended cleanly to who waits, or keeps or closes it. */
   giveBack(connection: UpstreamConnection): void {
-    if (this.#isRetired || this.#idle.length >= this.settings.idleConnectionsMax) {
+    if (!this.#isInTurn || this.#isOverfull) {
+      connection.destroy()
+      return
+    }
+    const waiter = this.#queue.shift()
+    if (waiter !== undefined) {
+      waiter.onTurn(this, connection)
+      return
+    }
+    if (this.#idle.length >= this.#settings.idleConnectionsMax) {
       connection.destroy()
       return
     }
@@ -73,21 +116,53 @@ export class UpstreamServer {
     this.#context.gauges.upstreamConnectionsIdle -= 1
   }
 
-  /** No version has this server any more: idle connections end now, the others with their exchange. */
-  retire(): void {
-    this.#isRetired = true
+  /** Exchanges may come (again). */
+  enterTurn(): void {
+    this.#isInTurn = true
+  }
+
+  /** It has no weight or is in no version any more: idle connections end now, others with their exchange. */
+  leaveTurn(): void {
+    this.#isInTurn = false
     for (let connection = this.checkOut(); connection !== undefined; connection = this.checkOut()) {
       connection.destroy()
     }
   }
 
   dial(listener: DialListener): Dial {
+    this.#connectionCount += 1
     return new Dial(this, this.#context, listener)
+  }
+
+  /** A connection or a dial ended. Follow with admitWaiting when the exchange that had it has gone on. */
+  release(): void {
+    this.#connectionCount -= 1
+  }
+
+  /** Lets those that wait longest dial, as far as the cap allows. */
+  admitWaiting(): void {
+    while (this.#isInTurn && this.#hasRoom) {
+      const waiter = this.#queue.shift()
+      if (waiter === undefined) return
+      waiter.onTurn(this, undefined)
+    }
+  }
+
+  get #hasRoom(): boolean {
+    const most = this.#settings.connectionsMax
+    return most === 0 || this.#connectionCount < most
+  }
+
+  /** The cap was lowered. */
+  get #isOverfull(): boolean {
+    const most = this.#settings.connectionsMax
+    return most !== 0 && this.#connectionCount > most
   }
 }
 
 /** One attempt to connect; ends in exactly one call of its listener, or in none after cancel. */
 export class Dial {
+  readonly #server: UpstreamServer
   readonly #socket: Socket
   readonly #timer: NodeJS.Timeout
   readonly #listener: DialListener
@@ -95,6 +170,7 @@ export class Dial {
 
   constructor(server: UpstreamServer, context: UpstreamContext, listener: DialListener) {
     const { host, port, connectMs } = server.settings
+    this.#server = server
     this.#listener = listener
     this.#socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
     // A paused socket does not start to read by itself when it is connected.
@@ -110,14 +186,22 @@ export class Dial {
 
   cancel(): void {
     if (this.#isOver) return
-    this.#finish()
-    this.#socket.destroy()
+    this.#abandon()
+    this.#server.admitWaiting()
   }
 
+  /** The exchange goes on first, so that it is not behind one that came later. */
   #fail(isTimeout: boolean): void {
     if (this.#isOver) return
-    this.cancel()
+    this.#abandon()
     this.#listener.onDialFailed(isTimeout)
+    this.#server.admitWaiting()
+  }
+
+  #abandon(): void {
+    this.#finish()
+    this.#socket.destroy()
+    this.#server.release()
   }
 
   #finish(): void {
