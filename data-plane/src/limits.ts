@@ -45,6 +45,8 @@ export const limits = Object.freeze({
   upstreamIdleTimeoutMs: 55_000,
   /** How long before a server's own announced time-out a kept connection is no longer used. */
   upstreamIdleMarginMs: 1_000,
+  /** Quiet before TCP asks whether the peer is still there: below what firewalls and balancers forget after. */
+  tcpKeepAliveMs: 45_000,
   /** How long a draining worker waits for the first request of a connection that it has accepted. */
   drainedFirstRequestMs: 1_000,
   /** Of a request body, what is kept to send it once more; a longer one is sent only once. */

@@ -12,6 +12,8 @@ export interface CompiledService {
   readonly idleConnectionsMax: number
   /** Per server; 0: no cap. */
   readonly connectionsMax: number
+  /** 0: any age. */
+  readonly connectionAgeMaxMs: number
   readonly queueMax: number
   readonly queueMs: number
 }
@@ -60,6 +62,7 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
     idleMs: timeouts?.idleMs ?? 1,
     idleConnectionsMax: service.idleConnectionsMax,
     connectionsMax: service.connectionsMax,
+    connectionAgeMaxMs: service.connectionAgeMaxMs,
     queueMax: service.queueMax,
     queueMs: timeouts?.queueMs ?? 0,
   }

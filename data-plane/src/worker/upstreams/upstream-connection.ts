@@ -49,6 +49,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
   #mayKeep = false
   #isPaused = false
   #keptForMs: number = limits.upstreamIdleTimeoutMs
+  #openedAt = 0
 
   constructor(server: UpstreamServer, context: UpstreamContext) {
     this.server = server
@@ -57,6 +58,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
 
   attach(transport: Transport): void {
     this.#transport = transport
+    this.#openedAt = this.#context.deadlines.now
     this.#context.gauges.upstreamConnectionsOpen += 1
     this.#context.deadlines.add(this)
   }
@@ -241,18 +243,24 @@ export class UpstreamConnection implements TransportListener, Deadline {
     if (exchange === undefined) return
     this.#exchange = undefined
     this.isReused = true
-    if (!isClean || !this.#mayKeep || !exchange.isRequestSent || this.#keptForMs === 0) {
+    const keptForMs = Math.min(this.#keptForMs, this.#remainingAgeMs())
+    if (!isClean || !this.#mayKeep || !exchange.isRequestSent || keptForMs <= 0) {
       this.destroy()
       exchange.onAnswerEnd()
       return
     }
     this.resume()
-    this.#expectWithin(this.#keptForMs)
+    this.#expectWithin(keptForMs)
     // Who waits gets it when the answer has left the output buffer; nobody else may take it until then.
     const isAwaited = this.server.isAwaited
     if (!isAwaited) this.server.giveBack(this)
     exchange.onAnswerEnd()
     if (isAwaited) this.server.giveBack(this)
+  }
+
+  #remainingAgeMs(): number {
+    const ageMaxMs = this.server.settings.connectionAgeMaxMs
+    return ageMaxMs === 0 ? NEVER : this.#openedAt + ageMaxMs - this.#context.deadlines.now
   }
 
   #lose(): void {

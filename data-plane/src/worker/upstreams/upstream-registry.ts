@@ -56,8 +56,9 @@ export class UpstreamRegistry {
 
 /** What holds for each server of a service. */
 function bounds(settings: CompiledService) {
-  const { connectMs, firstByteMs, idleMs, idleConnectionsMax, connectionsMax } = settings
-  return { connectMs, firstByteMs, idleMs, idleConnectionsMax, connectionsMax }
+  const { connectMs, firstByteMs, idleMs } = settings
+  const { idleConnectionsMax, connectionsMax, connectionAgeMaxMs } = settings
+  return { connectMs, firstByteMs, idleMs, idleConnectionsMax, connectionsMax, connectionAgeMaxMs }
 }
 
 /** How many servers of the same address stand before this one: each is a server of its own. */

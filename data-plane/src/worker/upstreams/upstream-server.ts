@@ -3,6 +3,7 @@
  * the one used last is the least likely to have been closed by the server. Survives versions that keep it.
  */
 import { connect, type Socket } from 'node:net'
+import { limits } from '../../limits.ts'
 import type { DeadlineSweep } from '../deadline-sweep.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
@@ -25,6 +26,8 @@ export interface ServerSettings {
   readonly idleConnectionsMax: number
   /** 0: no cap. */
   readonly connectionsMax: number
+  /** 0: any age. */
+  readonly connectionAgeMaxMs: number
 }
 
 /** What of the worker its server connections need. */
@@ -172,7 +175,14 @@ export class Dial {
     const { host, port, connectMs } = server.settings
     this.#server = server
     this.#listener = listener
-    this.#socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
+    this.#socket = connect({
+      host,
+      port,
+      allowHalfOpen: true,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: limits.tcpKeepAliveMs,
+    })
     // A paused socket does not start to read by itself when it is connected.
     this.#socket.pause()
     this.#timer = setTimeout(() => this.#fail(true), connectMs)
