@@ -25,8 +25,17 @@ it('reads every flag', () => {
   const token = ['--join-token', 'text', '--name', 'edge-1', '--data-dir', '/data']
   const numbers = ['--workers', '3', '--drain-grace', '1.5', '--status', ':7410']
   const lists = ['--label', 'zone=a', '--label', 'tier=edge', '--listen', 'web=:80']
+  const names = ['--dns-server', '10.0.0.53', '--dns-server', '[::1]:5353']
   const logs = ['--log-format', 'pretty', '--log-level', 'debug']
-  const argv = ['--control-plane', 'cp.test:7401', ...token, ...numbers, ...lists, ...logs]
+  const argv = [
+    '--control-plane',
+    'cp.test:7401',
+    ...token,
+    ...numbers,
+    ...lists,
+    ...names,
+    ...logs,
+  ]
   expect(read(...argv)).toEqual({
     controlPlane: 'cp.test:7401',
     joinToken: 'text',
@@ -36,6 +45,7 @@ it('reads every flag', () => {
     status: ':7410',
     workers: 3,
     listen: { web: ':80' },
+    dnsServers: ['10.0.0.53', '[::1]:5353'],
     drainGraceSeconds: 1.5,
     logFormat: 'pretty',
     logLevel: 'debug',
@@ -64,6 +74,7 @@ it.each([
   ['an unknown flag', ['--colour', 'red'], "unknown option '--colour'"],
   ['a word for a number', ['--workers', 'two'], 'It is not a number.'],
   ['a label without a value', ['--label', 'zone'], '"zone" is not NAME=VALUE.'],
+  ['a DNS server by name', ['--dns-server', 'dns.test:53'], '"dns.test:53" is not an IP address'],
   ['two tokens', ['--join-token', 'a', '--join-token-file', 'b'], 'cannot be used with option'],
 ])('names %s', (_name, argv, text) => {
   const needed = argv.length === 0 ? [] : ['--control-plane', 'cp.test:7401']

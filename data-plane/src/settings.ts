@@ -1,5 +1,6 @@
 /** The node's flags and environment: parsed by commander, checked by one schema, frozen. */
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { availableParallelism, hostname } from 'node:os'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import Type, { type Static } from 'typebox'
@@ -23,6 +24,7 @@ const SettingsSchema = Type.Object(
     status: Type.String(),
     workers: Type.Integer({ minimum: 1, maximum: limits.workersMax }),
     listen: Type.Record(Type.String({ minLength: 1 }), Type.String()),
+    dnsServers: Type.Array(Type.String()),
     drainGraceSeconds: Type.Number({ minimum: 0, maximum: 3600 }),
     logFormat: Type.Enum(['json', 'pretty']),
     logLevel: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
@@ -90,6 +92,7 @@ interface RawOptions {
   readonly status: string
   readonly workers: number
   readonly listen: Readonly<Record<string, string>>
+  readonly dnsServer: readonly string[]
   readonly drainGrace: number
   readonly logFormat: string
   readonly logLevel: string
@@ -121,6 +124,13 @@ function runOptions(): Option[] {
       .argParser(toNumber)
       .default(availableParallelism(), 'the CPUs that the process may use'),
     pairs('--listen <name=address>', 'overrides the address of an entry point', 'SLUICE_LISTEN'),
+    new Option(
+      '--dns-server <address>',
+      'ADDRESS or ADDRESS:PORT to ask for names of servers; repeatable (in the environment: comma-separated)',
+    )
+      .env('SLUICE_DNS_SERVER')
+      .argParser(toList)
+      .default([], "the system's"),
     new Option('--drain-grace <seconds>', 'how long a stop waits for open exchanges')
       .env('SLUICE_DRAIN_GRACE')
       .argParser(toNumber)
@@ -147,6 +157,11 @@ function toNumber(text: string): number {
   return number
 }
 
+function toList(text: string, before: readonly string[]): string[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return [...before, ...parts.filter((part) => part !== '')]
+}
+
 function toPairs(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
   const result: Record<string, string> = { ...before }
   for (const part of text.split(',')) {
@@ -169,6 +184,7 @@ function check(given: RawOptions): Settings {
     status: given.status,
     workers: given.workers,
     listen: given.listen,
+    dnsServers: given.dnsServer,
     drainGraceSeconds: given.drainGrace,
     logFormat: given.logFormat,
     logLevel: given.logLevel,
@@ -181,6 +197,7 @@ function check(given: RawOptions): Settings {
   for (const [name, address] of Object.entries(given.listen)) {
     checkAddress(`--listen ${name}`, address, problems)
   }
+  for (const server of given.dnsServer) checkDnsServer(server, problems)
   const isValid = Value.Check(SettingsSchema, settings)
   if (!isValid) problems.push(...Value.Errors(SettingsSchema, settings).map(schemaText))
   if (!isValid || problems.length > 0) throw new SettingsError([...new Set(problems)])
@@ -200,6 +217,12 @@ function readTokenFile(path: string | undefined, problems: string[]): string | u
 function checkAddress(flag: string, text: string, problems: string[]): void {
   if (parseAddress(text) !== undefined) return
   problems.push(`${flag}: "${text}" is not HOST:PORT, [IPV6]:PORT or :PORT`)
+}
+
+function checkDnsServer(text: string, problems: string[]): void {
+  const { host, port } = parseAddress(text) ?? { host: text, port: 53 }
+  if (isIP(host) !== 0 && port > 0) return
+  problems.push(`--dns-server: "${text}" is not an IP address, or one with a port`)
 }
 
 const FLAG_OF: Readonly<Record<string, string>> = {

@@ -38,6 +38,7 @@ export class NodeCounters {
     this.#gone.exchangesStarted += last.exchangesStarted
     this.#gone.exchangesEnded += last.exchangesStarted
     this.#gone.exchangesShed += last.exchangesShed
+    this.#gone.nameLookupsFailed += last.nameLookupsFailed
     this.#gone.connectionsShed += last.connectionsShed
   }
 
@@ -89,6 +90,8 @@ function noGauges(): Gauges {
     exchangesShed: 0,
     upstreamConnectionsOpen: 0,
     upstreamConnectionsIdle: 0,
+    namesFailing: 0,
+    nameLookupsFailed: 0,
     connectionsShed: 0,
   }
 }

@@ -61,6 +61,7 @@ export class NodeFixture {
         status: '127.0.0.1:0',
         workers: 1,
         listen: {},
+        dnsServers: [],
         drainGraceSeconds: 2,
         logFormat: 'json',
         logLevel: 'info',

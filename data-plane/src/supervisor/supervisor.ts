@@ -294,7 +294,8 @@ function workerProgram(): string {
 }
 
 /** Workers log like the supervisor, and have no use for the token. */
-function workerEnvironment({ logFormat, logLevel }: Settings): NodeJS.ProcessEnv {
+function workerEnvironment({ logFormat, logLevel, dnsServers }: Settings): NodeJS.ProcessEnv {
   const { SLUICE_JOIN_TOKEN: _, ...rest } = process.env
-  return { ...rest, SLUICE_LOG_FORMAT: logFormat, SLUICE_LOG_LEVEL: logLevel }
+  const own = { SLUICE_LOG_FORMAT: logFormat, SLUICE_LOG_LEVEL: logLevel }
+  return { ...rest, ...own, SLUICE_DNS_SERVER: dnsServers.join() }
 }

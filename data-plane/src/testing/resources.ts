@@ -43,14 +43,22 @@ export interface ServiceOptions {
   readonly connectionAgeMaxMs?: number
 }
 
-/** A service of servers on 127.0.0.1. */
+/** A port of 127.0.0.1, or a URL, or a URL with a weight. */
+export type Address = number | string | { readonly url: string; readonly weight: number }
+
+function urlOf(address: number | string): string {
+  return typeof address === 'string' ? address : `http://127.0.0.1:${address}`
+}
+
 export function encodeService(
   name: string,
-  ports: readonly number[],
+  addresses: readonly Address[],
   options: ServiceOptions = {},
 ): Uint8Array {
   const { connectMs = 1_000, firstByteMs = 5_000, queueMs = 5_000, ...bounds } = options
-  const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
+  const servers = addresses.map((one) =>
+    typeof one === 'object' ? one : { url: urlOf(one), weight: 1 },
+  )
   const timeouts = { connectMs, firstByteMs, idleMs: 5_000, queueMs }
   const defaults = { passHost: true, connectionsMax: 0, queueMax: 1_024, connectionAgeMaxMs: 0 }
   const value = { ...defaults, name, servers, timeouts, idleConnectionsMax: 64, ...bounds }

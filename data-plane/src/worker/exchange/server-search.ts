@@ -3,8 +3,9 @@
  * servers are at their cap, and the next server where a dial fails. Ends in one call of its listener, or in none after cancel. Hot: begin.
  */
 import { limits } from '../../limits.ts'
+import type { Dial, DialListener } from '../upstreams/dial.ts'
 import type { UpstreamConnection } from '../upstreams/upstream-connection.ts'
-import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
+import type { UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { UpstreamService } from '../upstreams/upstream-service.ts'
 import type { Wait, Waiter } from '../upstreams/wait-queue.ts'
 
@@ -84,9 +85,9 @@ export class ServerSearch implements DialListener, Waiter {
     this.#listener.onConnection(connection)
   }
 
-  onShed(): void {
+  onWaitOver(isTimeout: boolean): void {
     this.#wait = undefined
-    this.#listener.onNoConnection('shed')
+    this.#listener.onNoConnection(isTimeout ? 'shed' : 'no-server')
   }
 
   onConnected(connection: UpstreamConnection): void {
@@ -120,7 +121,7 @@ export class ServerSearch implements DialListener, Waiter {
   }
 
   #waitForTurn(upstreams: UpstreamService): void {
-    const canWait = upstreams.serverCount > 0
+    const canWait = upstreams.serverCount > 0 || upstreams.isAwaitingNames
     if (canWait) this.#wait = upstreams.queue.join(this)
     if (this.#wait === undefined) this.#listener.onNoConnection(canWait ? 'shed' : 'no-server')
   }

@@ -11,6 +11,8 @@ export class Gauges {
   exchangesShed = 0
   upstreamConnectionsOpen = 0
   upstreamConnectionsIdle = 0
+  namesFailing = 0
+  nameLookupsFailed = 0
 
   get connectionsOpen(): number {
     return this.connectionsAccepted - this.connectionsClosed
@@ -28,6 +30,8 @@ export class Gauges {
       exchangesShed: this.exchangesShed,
       upstreamConnectionsOpen: this.upstreamConnectionsOpen,
       upstreamConnectionsIdle: this.upstreamConnectionsIdle,
+      namesFailing: this.namesFailing,
+      nameLookupsFailed: this.nameLookupsFailed,
       connectionsShed: this.connectionsShed,
     }
   }

@@ -2,21 +2,22 @@
  * One server of a service as a worker uses it: dials it and keeps its idle connections, newest first, since
  * the one used last is the least likely to have been closed by the server. Survives versions that keep it.
  */
-import { connect, type Socket } from 'node:net'
-import { limits } from '../../limits.ts'
 import type { DeadlineSweep } from '../deadline-sweep.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
+import type { WatchedName } from '../names/watched-name.ts'
 import type { Gauges } from '../observe/gauges.ts'
-import { SocketTransport } from '../transport/socket-transport.ts'
-import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
-import { TcpTransport } from '../transport/tcp-transport.ts'
-import { UpstreamConnection } from './upstream-connection.ts'
+import { Dial, type DialListener } from './dial.ts'
+import type { UpstreamConnection } from './upstream-connection.ts'
 import type { WaitQueue } from './wait-queue.ts'
 
 export interface ServerSettings {
-  /** A name or an address, without brackets. */
+  /** An address, without brackets. */
   readonly host: string
+  /** An address of the other family; '' for none. */
+  readonly alternative: string
+  /** The name that has these addresses; undefined when the address itself is configured. */
+  readonly name: WatchedName | undefined
   readonly port: number
   /** HOST:PORT as it stands in a Host field. */
   readonly authority: string
@@ -36,11 +37,6 @@ export interface UpstreamContext {
   readonly answerHead: HeadParser
   readonly deadlines: DeadlineSweep
   readonly gauges: Gauges
-}
-
-export interface DialListener {
-  onConnected(connection: UpstreamConnection): void
-  onDialFailed(isTimeout: boolean): void
 }
 
 export class UpstreamServer {
@@ -161,78 +157,4 @@ export class UpstreamServer {
     const most = this.#settings.connectionsMax
     return most !== 0 && this.#connectionCount > most
   }
-}
-
-/** One attempt to connect; ends in exactly one call of its listener, or in none after cancel. */
-export class Dial {
-  readonly #server: UpstreamServer
-  readonly #socket: Socket
-  readonly #timer: NodeJS.Timeout
-  readonly #listener: DialListener
-  #isOver = false
-
-  constructor(server: UpstreamServer, context: UpstreamContext, listener: DialListener) {
-    const { host, port, connectMs } = server.settings
-    this.#server = server
-    this.#listener = listener
-    this.#socket = connect({
-      host,
-      port,
-      allowHalfOpen: true,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: limits.tcpKeepAliveMs,
-    })
-    // A paused socket does not start to read by itself when it is connected.
-    this.#socket.pause()
-    this.#timer = setTimeout(() => this.#fail(true), connectMs)
-    this.#socket.once('error', () => this.#fail(false))
-    this.#socket.once('connect', () => {
-      if (this.#isOver) return
-      this.#finish()
-      listener.onConnected(adopt(this.#socket, server, context))
-    })
-  }
-
-  cancel(): void {
-    if (this.#isOver) return
-    this.#abandon()
-    this.#server.admitWaiting()
-  }
-
-  /** The exchange goes on first, so that it is not behind one that came later. */
-  #fail(isTimeout: boolean): void {
-    if (this.#isOver) return
-    this.#abandon()
-    this.#listener.onDialFailed(isTimeout)
-    this.#server.admitWaiting()
-  }
-
-  #abandon(): void {
-    this.#finish()
-    this.#socket.destroy()
-    this.#server.release()
-  }
-
-  #finish(): void {
-    this.#isOver = true
-    clearTimeout(this.#timer)
-  }
-}
-
-/** Goes on with a connected socket's handle, below the socket where that is possible. */
-function adopt(
-  socket: Socket,
-  server: UpstreamServer,
-  context: UpstreamContext,
-): UpstreamConnection {
-  const connection = new UpstreamConnection(server, context)
-  const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
-  const transport =
-    streamInternals === undefined || handle === undefined
-      ? new SocketTransport(socket, connection)
-      : new TcpTransport(handle, connection)
-  connection.attach(transport)
-  transport.start()
-  return connection
 }

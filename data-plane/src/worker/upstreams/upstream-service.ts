@@ -13,7 +13,9 @@ interface Share {
 
 export class UpstreamService {
   isHostPassed = true
-  /** Exchanges wait here while every server is at its cap, and thus only then. */
+  /** What a name of its servers stands for is not known yet: exchanges wait for that too. */
+  isAwaitingNames = false
+  /** Exchanges wait here while every server is at its cap or its name is looked up, and only then. */
   readonly queue: WaitQueue
   #shares: Share[] = []
   #weightSum = 0
@@ -60,7 +62,7 @@ export class UpstreamService {
   /** After a change of servers or caps: those that wait longest may dial. */
   admitWaiting(): void {
     for (const { server } of this.#shares) server.admitWaiting()
-    if (this.#shares.length === 0) this.queue.shedAll()
+    if (this.#shares.length === 0 && !this.isAwaitingNames) this.queue.dismissAll()
   }
 
   /** The first that is free after a place, that place coming last. */

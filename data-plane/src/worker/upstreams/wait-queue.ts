@@ -10,8 +10,8 @@ import type { UpstreamServer } from './upstream-server.ts'
 export interface Waiter {
   /** A connection that became free, or undefined: the server may be dialled. */
   onTurn(server: UpstreamServer, connection: UpstreamConnection | undefined): void
-  /** The wait is over without a connection. */
-  onShed(): void
+  /** It waited too long, or there is no server any more that it could wait for. */
+  onWaitOver(isTimeout: boolean): void
 }
 
 /** A place in the queue. */
@@ -34,7 +34,7 @@ export class Wait implements Deadline {
 
   onDeadline(): void {
     this.leave()
-    this.waiter.onShed()
+    this.waiter.onWaitOver(true)
   }
 }
 
@@ -95,7 +95,9 @@ export class WaitQueue {
   }
 
   /** There is nothing more to wait for. */
-  shedAll(): void {
-    for (let waiter = this.shift(); waiter !== undefined; waiter = this.shift()) waiter.onShed()
+  dismissAll(): void {
+    for (let waiter = this.shift(); waiter !== undefined; waiter = this.shift()) {
+      waiter.onWaitOver(false)
+    }
   }
 }
