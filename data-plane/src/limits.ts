@@ -54,17 +54,15 @@ export const limits = Object.freeze({
   /** After so long a dial races with the other family's address (RFC 8305 section 5). */
   familyRaceMs: 250,
 
-  /** Between two lookups of a name, whatever its time to live; also the first wait after a failed one. */
+  /** Between two lookups of a name, whatever its time to live; also the wait after a failed one. */
   nameTtlMinMs: 1_000,
   nameTtlMaxMs: 300_000,
-  /** Waits after failed lookups double up to this. */
-  nameRetryMaxMs: 30_000,
   /** Of names that the hosts file or the system's resolver has, which tell none. */
   localNameTtlMs: 5_000,
   /** Of one family; more are not used. */
   nameAddressesMax: 64,
   /** Lookups at a time; other names wait for their turn. */
-  nameLookupsMax: 64,
+  nameLookupsMax: 256,
   /** For each DNS server and try. */
   dnsTimeoutMs: 2_000,
   dnsTriesMax: 2,

@@ -108,6 +108,7 @@ export class ClientConnection implements TransportListener, Deadline {
         else this.#close()
         return
       case 'answer':
+        this.#exchange.onClientEnded()
         return
       case 'linger':
         if (!this.#isBehind) this.#close()
@@ -163,9 +164,8 @@ export class ClientConnection implements TransportListener, Deadline {
     if (this.#phase === 'body') this.#expectWithin(limits.bodyIdleTimeoutMs)
   }
 
-  /** A 1xx answer; HTTP/1.0 clients know none. */
+  /** A 1xx answer, for clients that know them. */
   writeInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {
-    if (this.#exchange.request.minorVersion === 0) return
     this.#writer.interim(head, bytes, from, to)
     this.flush()
   }

@@ -33,6 +33,7 @@ export class Exchange implements AnswerListener, SearchListener {
   route: Route | undefined
   /** What the client was sent; 0 for nothing. */
   status = 0
+  mayWait = true
   bytesIn = 0
   bytesOut = 0
   startedAt = 0
@@ -170,6 +171,12 @@ export class Exchange implements AnswerListener, SearchListener {
     if (!this.isOpen) return
     this.#dropUpstream()
     this.#close(Outcome.CLIENT_LEFT)
+  }
+
+  /** A FIN may be all that is seen of a client that has left, so nothing of it waits any longer. */
+  onClientEnded(): void {
+    this.mayWait = false
+    if (this.#search.stopWaiting()) this.onNoConnection('shed')
   }
 
   onConnection(connection: UpstreamConnection): void {

@@ -13,6 +13,7 @@ import type { Wait, Waiter } from '../upstreams/wait-queue.ts'
 export type SearchFailure = 'no-server' | 'shed' | 'refused' | 'timeout'
 
 export interface SearchListener {
+  readonly mayWait: boolean
   onConnection(connection: UpstreamConnection): void
   onNoConnection(failure: SearchFailure): void
 }
@@ -68,10 +69,17 @@ export class ServerSearch implements DialListener, Waiter {
   }
 
   cancel(): void {
-    this.#wait?.leave()
-    this.#wait = undefined
+    this.stopWaiting()
     this.#dial?.cancel()
     this.#dial = undefined
+  }
+
+  /** False: it does not wait. */
+  stopWaiting(): boolean {
+    const wait = this.#wait
+    this.#wait = undefined
+    wait?.leave()
+    return wait !== undefined
   }
 
   onTurn(server: UpstreamServer, connection: UpstreamConnection | undefined): void {
@@ -122,7 +130,7 @@ export class ServerSearch implements DialListener, Waiter {
 
   #waitForTurn(upstreams: UpstreamService): void {
     const canWait = upstreams.serverCount > 0 || upstreams.isAwaitingNames
-    if (canWait) this.#wait = upstreams.queue.join(this)
+    if (canWait && this.#listener.mayWait) this.#wait = upstreams.queue.join(this)
     if (this.#wait === undefined) this.#listener.onNoConnection(canWait ? 'shed' : 'no-server')
   }
 

@@ -56,9 +56,9 @@ export class SystemLookup implements NameLookup {
       settle(this.#resolver.resolve6(name, { ttl: true })),
     ])
     if (ipv4.kind === 'failed' && ipv6.kind === 'failed') this.#resolver = this.#newResolver()
-    const isKnown = ipv4.kind === 'addresses' || ipv6.kind === 'addresses'
-    if (isKnown || this.#dnsServers.length > 0) return { ipv4, ipv6 }
-    return (await askSystem(name)) ?? { ipv4, ipv6 }
+    const isSystemNext =
+      mayBeElsewhere(ipv4) && mayBeElsewhere(ipv6) && this.#dnsServers.length === 0
+    return (isSystemNext ? await askSystem(name) : undefined) ?? { ipv4, ipv6 }
   }
 
   /** A new one reads resolv.conf, which may have changed when the servers that it named do not answer. */
@@ -84,6 +84,11 @@ async function settle(query: Promise<{ address: string; ttl: number }[]>): Promi
     const code = String(Reflect.get(Object(error), 'code'))
     return NO_RECORD_CODES.has(code) ? NONE : { kind: 'failed', reason: code }
   }
+}
+
+/** Where DNS does not answer, the system's resolver would hold a thread for as long, and learn no more. */
+function mayBeElsewhere(answer: FamilyAnswer): boolean {
+  return answer.kind === 'none' || (answer.kind === 'failed' && answer.reason !== 'ETIMEOUT')
 }
 
 /** undefined: it knows no more than DNS. */

@@ -26,7 +26,7 @@ export class WatchedName implements Deadline {
   #ipv6: readonly string[] = []
   /** IPv6 first, as long as it connects (RFC 8305). */
   #preferred: Family = 6
-  #failures = 0
+  #isFailing = false
   #isLookedUp = false
 
   /** `onFamily`: another family is preferred from now on. */
@@ -47,7 +47,7 @@ export class WatchedName implements Deadline {
 
   /** The last lookup gave no address. */
   get isFailing(): boolean {
-    return this.#failures > 0
+    return this.#isFailing
   }
 
   /** The servers behind the name: the addresses of one family. */
@@ -64,10 +64,10 @@ export class WatchedName implements Deadline {
   take(answer: NameAnswer): boolean {
     this.#isLookedUp = true
     if (answer.ipv4.kind !== 'addresses' && answer.ipv6.kind !== 'addresses') {
-      this.#failures += 1
+      this.#isFailing = true
       return false
     }
-    this.#failures = 0
+    this.#isFailing = false
     const ipv4 = newAddresses(answer.ipv4, this.#ipv4)
     const ipv6 = newAddresses(answer.ipv6, this.#ipv6)
     const isOther6 = ipv6.join() !== this.#ipv6.join()
@@ -80,10 +80,7 @@ export class WatchedName implements Deadline {
 
   /** When to look it up again, after `answer`. */
   refreshMs(answer: NameAnswer): number {
-    if (this.isFailing) {
-      const backOffMs = limits.nameTtlMinMs * 2 ** Math.min(this.#failures - 1, 16)
-      return Math.min(limits.nameRetryMaxMs, backOffMs)
-    }
+    if (this.#isFailing) return limits.nameTtlMinMs
     const ttlMs = Math.min(ttlOf(answer.ipv4), ttlOf(answer.ipv6))
     return Math.max(limits.nameTtlMinMs, Math.min(limits.nameTtlMaxMs, ttlMs))
   }

@@ -170,6 +170,24 @@ describe('a service whose servers are at their cap', () => {
     expect(await lastGauges(started)).toMatchObject({ exchangesWaiting: 0, exchangesShed: 0 })
   })
 
+  it.each([
+    ['has ended its side', (client: RawClient) => client.socket.end(), 503],
+    ['has closed its connection', (client: RawClient) => client.close(), 0],
+  ])('gives no server the request of a client that %s', async (_name, end, status) => {
+    const { server, waiting } = await slowOrigin()
+    const started = scene.serve([server.port], { connectionsMax: 1 })
+    await send(started.port, '1')
+    await vi.waitFor(() => expect(waiting.length).toBe(1))
+    const [leaver] = await send(started.port, 'gone')
+    await settle(started.port)
+    if (leaver !== undefined) end(leaver)
+    await settle(started.port)
+    answerOk(waiting[0] as RawRequest)
+    await send(started.port, '2')
+    await vi.waitFor(() => expect(pathsOf(waiting)).toEqual(['/1', '/2']))
+    await vi.waitFor(() => expect(statusOf(leaver?.received ?? '')).toBe(status))
+  })
+
   it('dials anew for who waits when a connection ends without being kept', async () => {
     const { server, waiting } = await slowOrigin()
     const { port } = scene.serve([server.port], { connectionsMax: 1 })

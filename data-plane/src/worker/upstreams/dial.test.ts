@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { answerOk } from '../../testing/raw-origin.ts'
 import { GET, Scene, statusOf } from '../../testing/scene.ts'
 
@@ -8,7 +8,10 @@ const CONNECT_MS = 400
 
 async function timed(port: number, text: string): Promise<{ status: number; ms: number }> {
   const startedAt = performance.now()
-  const status = statusOf(await scene.ask(port, text))
+  const client = await scene.client(port)
+  client.send(text)
+  await vi.waitFor(() => expect(client.received).not.toBe(''), { timeout: 5_000, interval: 5 })
+  const status = statusOf(client.received)
   return { status, ms: performance.now() - startedAt }
 }
 
