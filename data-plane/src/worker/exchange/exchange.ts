@@ -93,6 +93,8 @@ export class Exchange implements AnswerListener, SearchListener {
       return
     }
     this.isHeadRequest = this.request.isHead
+    const isShort = head.contentLength <= limits.replayedBodyBytesMax
+    this.#isRepeatable = this.request.isIdempotent && isShort
     const { table, routes } = this.client.entryPoint.routing
     const request = this.request
     const router = table.match(
@@ -260,7 +262,6 @@ export class Exchange implements AnswerListener, SearchListener {
   }
 
   #forward(route: Route): void {
-    this.#isRepeatable = this.request.isIdempotent
     const connection = this.#search.begin(route.upstreams)
     if (connection === undefined) return
     this.#send(connection)

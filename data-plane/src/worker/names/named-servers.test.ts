@@ -100,6 +100,21 @@ describe('a server that is configured by name', () => {
     await vi.waitFor(() => expect(client.received).toMatch(/127\.0\.0\.1$/))
   })
 
+  it('takes those who waited for the first lookup to all of its addresses', async () => {
+    const { origins, port } = await originsOn('127.0.0.1', '127.0.0.2')
+    dns.zones.set(NAME, { addresses: ['127.0.0.1', '127.0.0.2'], isSilent: true })
+    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const clients = await Promise.all(Array.from({ length: 10 }, () => scene.client(started.port)))
+    for (const client of clients) client.send(GET)
+    await vi.waitFor(() => expect(dns.queryCount).toBe(2))
+    dns.zones.set(NAME, { addresses: ['127.0.0.1', '127.0.0.2'] })
+    await vi.waitFor(
+      () => expect(clients.every(({ received }) => received.includes('200 OK'))).toBe(true),
+      REFRESHED,
+    )
+    expect(origins.map(({ requests }) => requests.length)).toEqual([5, 5])
+  })
+
   it('is looked up once in its time to live, however many requests and services there are', async () => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, { addresses: ['127.0.0.1'], ttlSeconds: 60 })

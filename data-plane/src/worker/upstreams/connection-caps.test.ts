@@ -8,6 +8,7 @@ import {
   refusedPort,
 } from '../../testing/raw-origin.ts'
 import {
+  type Address,
   encodeEntryPoint,
   encodeRouter,
   encodeService,
@@ -49,11 +50,11 @@ async function lastGauges(started: RunningWorker) {
   return (await started.stop()).at(-1)?.gauges
 }
 
-function reconfigure(started: RunningWorker, ports: number[], options: ServiceOptions): void {
+function reconfigure(started: RunningWorker, servers: Address[], options: ServiceOptions): void {
   const resources = [
     encodeEntryPoint('web'),
     encodeRouter('r', 's', { hosts: ['a.test'] }),
-    encodeService('s', ports, options),
+    encodeService('s', servers, options),
   ]
   started.worker.configure({ kind: 'configure', version: 2n, hash: '', resources })
 }
@@ -261,6 +262,21 @@ describe('a lowered bound', () => {
 })
 
 describe('a server that vanishes with a version', () => {
+  it('leaves nothing behind, however many come and go', async () => {
+    const server = await scene.origin(answerOk, '0.0.0.0')
+    const started = scene.serve([server.port])
+    for (let host = 1; host <= 60; host += 1) {
+      reconfigure(started, [`http://127.0.1.${host}:${server.port}`], {})
+      expect(statusOf(await scene.ask(started.port, GET))).toBe(200)
+    }
+    expect(server.connectionCount).toBe(60)
+    await vi.waitFor(() => expect(server.openCount).toBe(1))
+    expect(await lastGauges(started)).toMatchObject({
+      upstreamConnectionsOpen: 1,
+      upstreamConnectionsIdle: 1,
+    })
+  })
+
   it('loses its idle connections at once and the others with their exchange', async () => {
     const { server, waiting } = await slowOrigin()
     const other = await scene.origin()

@@ -140,11 +140,15 @@ export class UpstreamServer {
 
   /** Lets those that wait longest dial, as far as the cap allows. */
   admitWaiting(): void {
-    while (this.#isInTurn && this.#hasRoom) {
-      const waiter = this.#queue.shift()
-      if (waiter === undefined) return
-      waiter.onTurn(this, undefined)
-    }
+    let isAdmitted = this.admitOne()
+    while (isAdmitted) isAdmitted = this.admitOne()
+  }
+
+  /** Lets the one that waits longest dial. False: there is none, or no room. */
+  admitOne(): boolean {
+    const waiter = this.#isInTurn && this.#hasRoom ? this.#queue.shift() : undefined
+    waiter?.onTurn(this, undefined)
+    return waiter !== undefined
   }
 
   get #hasRoom(): boolean {

@@ -48,9 +48,7 @@ export class UpstreamService {
 
   /** The next server in turn that has or may dial a connection; undefined for none. */
   pick(): UpstreamServer | undefined {
-    if (!this.queue.isEmpty) return undefined
-    const server = this.#isEven ? this.#pickNext() : this.#pickWeighted()
-    return server === undefined || server.isFree ? server : this.#pickFree(this.#turn)
+    return this.queue.isEmpty ? this.#pickInTurn() : undefined
   }
 
   /** The next one after a server that failed, so that going on meets every server once. */
@@ -61,8 +59,14 @@ export class UpstreamService {
 
   /** After a change of servers or caps: those that wait longest may dial. */
   admitWaiting(): void {
-    for (const { server } of this.#shares) server.admitWaiting()
     if (this.#shares.length === 0 && !this.isAwaitingNames) this.queue.dismissAll()
+    let isAdmitted = !this.queue.isEmpty
+    while (isAdmitted) isAdmitted = this.#pickInTurn()?.admitOne() === true
+  }
+
+  #pickInTurn(): UpstreamServer | undefined {
+    const server = this.#isEven ? this.#pickNext() : this.#pickWeighted()
+    return server === undefined || server.isFree ? server : this.#pickFree(this.#turn)
   }
 
   /** The first that is free after a place, that place coming last. */
