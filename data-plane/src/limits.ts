@@ -48,8 +48,28 @@ export const defaultLimits = Object.freeze({
   upstreamIdleTimeoutMs: 55_000,
   /** How long before a server's own announced time-out a kept connection is no longer used. */
   upstreamIdleMarginMs: 1_000,
+  /** Quiet before TCP asks whether the peer is still there: below what firewalls and balancers forget after. */
+  tcpKeepAliveMs: 45_000,
   /** How long a draining worker waits for the first request of a connection that it has accepted. */
   drainedFirstRequestMs: 1_000,
+  /** Of a request body, what is kept to send it once more; a longer one is sent only once. */
+  replayedBodyBytesMax: 65_536,
+  /** After so long a dial races with the other family's address (RFC 8305 section 5). */
+  familyRaceMs: 250,
+
+  /** Between two lookups of a name, whatever its time to live; also the wait after a failed one. */
+  nameTtlMinMs: 1_000,
+  nameTtlMaxMs: 300_000,
+  /** Of names that the hosts file or the system's resolver has, which tell none. */
+  localNameTtlMs: 5_000,
+  /** Of one family; more are not used. */
+  nameAddressesMax: 64,
+  /** Lookups at a time; other names wait for their turn. */
+  nameLookupsMax: 256,
+  /** For each DNS server and try. */
+  dnsTimeoutMs: 2_000,
+  dnsTriesMax: 2,
+
   /** Servers tried for one exchange, when the connect itself fails. Then: 502 or 504. */
   attemptsMax: 3,
 

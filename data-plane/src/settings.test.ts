@@ -27,6 +27,7 @@ it('reads every flag', () => {
   const numbers = ['--workers', '3', '--drain-grace', '1.5', '--status', ':7410']
   const lists = ['--label', 'zone=a', '--label', 'tier=edge', '--listen', 'web=:80']
   const limits = ['--limit', 'head-timeout-ms=5000', '--limit', 'attempts-max=2']
+  const names = ['--dns-server', '10.0.0.53', '--dns-server', '[::1]:5353']
   const logs = ['--log-format', 'pretty', '--log-level', 'debug']
   const argv = [
     '--control-plane',
@@ -35,6 +36,7 @@ it('reads every flag', () => {
     ...numbers,
     ...lists,
     ...limits,
+    ...names,
     ...logs,
   ]
   expect(read(...argv)).toEqual({
@@ -47,6 +49,7 @@ it('reads every flag', () => {
     workers: 3,
     listen: { web: ':80' },
     limits: { headTimeoutMs: 5_000, attemptsMax: 2 },
+    dnsServers: ['10.0.0.53', '[::1]:5353'],
     drainGraceSeconds: 1.5,
     logFormat: 'pretty',
     logLevel: 'debug',
@@ -76,6 +79,7 @@ it.each([
   ['an unknown flag', ['--colour', 'red'], "unknown option '--colour'"],
   ['a word for a number', ['--workers', 'two'], 'It is not a number.'],
   ['a label without a value', ['--label', 'zone'], '"zone" is not NAME=VALUE.'],
+  ['a DNS server by name', ['--dns-server', 'dns.test:53'], '"dns.test:53" is not an IP address'],
   ['two tokens', ['--join-token', 'a', '--join-token-file', 'b'], 'cannot be used with option'],
 ])('names %s', (_name, argv, text) => {
   const needed = argv.length === 0 ? [] : ['--control-plane', 'cp.test:7401']

@@ -1,5 +1,6 @@
 /** The node's flags and environment: parsed by commander, checked by one schema, frozen. */
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { availableParallelism, hostname } from 'node:os'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import Type, { type Static } from 'typebox'
@@ -27,6 +28,7 @@ const SettingsSchema = Type.Object(
     status: Type.String(),
     workers: Type.Integer({ minimum: 1, maximum: limits.workersMax }),
     listen: Type.Record(Type.String({ minLength: 1 }), Type.String()),
+    dnsServers: Type.Array(Type.String()),
     drainGraceSeconds: Type.Number({ minimum: 0, maximum: 3600 }),
     logFormat: Type.Enum(['json', 'pretty']),
     logLevel: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
@@ -107,6 +109,7 @@ interface RawOptions {
   readonly workers: number
   readonly listen: Readonly<Record<string, string>>
   readonly limit: Readonly<Record<string, string>>
+  readonly dnsServer: readonly string[]
   readonly drainGrace: number
   readonly logFormat: string
   readonly logLevel: string
@@ -145,6 +148,13 @@ function runOptions(): Option[] {
     new Option('--limit <name=value>', 'a limit of each worker, see below; repeatable')
       .argParser(toPairs)
       .default({}, 'none'),
+    new Option(
+      '--dns-server <address>',
+      'ADDRESS or ADDRESS:PORT to ask for names of servers; repeatable (in the environment: comma-separated)',
+    )
+      .env('SLUICE_DNS_SERVER')
+      .argParser(toList)
+      .default([], "the system's"),
     new Option('--drain-grace <seconds>', 'how long a stop waits for open exchanges')
       .env('SLUICE_DRAIN_GRACE')
       .argParser(toNumber)
@@ -171,6 +181,11 @@ function toNumber(text: string): number {
   return number
 }
 
+function toList(text: string, before: readonly string[]): string[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return [...before, ...parts.filter((part) => part !== '')]
+}
+
 function toPairs(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
   const result: Record<string, string> = { ...before }
   for (const part of text.split(',')) {
@@ -195,6 +210,7 @@ function check(given: RawOptions): Settings {
     status: given.status,
     workers: given.workers,
     listen: given.listen,
+    dnsServers: given.dnsServer,
     drainGraceSeconds: given.drainGrace,
     logFormat: given.logFormat,
     logLevel: given.logLevel,
@@ -205,6 +221,7 @@ function check(given: RawOptions): Settings {
     checkAddress(`--listen ${name}`, address, problems)
   }
   const limitChanges = readLimitChanges(given.limit, process.env, problems)
+  for (const server of given.dnsServer) checkDnsServer(server, problems)
   const isValid = Value.Check(SettingsSchema, settings)
   if (!isValid) problems.push(...Value.Errors(SettingsSchema, settings).map(schemaText))
   if (!isValid || problems.length > 0) throw new SettingsError([...new Set(problems)])
@@ -243,6 +260,12 @@ function readTokenFile(path: string | undefined, problems: string[]): string | u
 function checkAddress(flag: string, text: string, problems: string[]): void {
   if (parseAddress(text) !== undefined) return
   problems.push(`${flag}: "${text}" is not HOST:PORT, [IPV6]:PORT or :PORT`)
+}
+
+function checkDnsServer(text: string, problems: string[]): void {
+  const { host, port } = parseAddress(text) ?? { host: text, port: 53 }
+  if (isIP(host) !== 0 && port > 0) return
+  problems.push(`--dns-server: "${text}" is not an IP address, or one with a port`)
 }
 
 const FLAG_OF: Readonly<Record<string, string>> = {

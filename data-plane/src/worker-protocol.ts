@@ -28,8 +28,16 @@ export type WorkerMessage =
   | { readonly kind: 'rejected'; readonly version: bigint; readonly problems: readonly Problem[] }
   | { readonly kind: 'listening'; readonly entryPoint: string }
   | WorkerReport
+  /** For the node's log. */
+  | { readonly kind: 'notice'; readonly notice: Notice }
   /** The last message of a worker that drained; its final report came before it. */
   | { readonly kind: 'drained' }
+
+export interface Notice {
+  readonly level: 'info' | 'warn'
+  readonly text: string
+  readonly fields: Readonly<Record<string, string>>
+}
 
 /** What happened since the report before. Sent at each whole second of the wall clock, and at the end. */
 export interface WorkerReport {
@@ -90,8 +98,15 @@ export interface WorkerGauges {
   readonly exchangesStarted: number
   readonly exchangesEnded: number
   readonly exchangesOpen: number
+  /** For a connection to a server; they are open too. */
+  readonly exchangesWaiting: number
+  /** Refused since the queue was full or the wait too long; they have ended too. */
+  readonly exchangesShed: number
   readonly upstreamConnectionsOpen: number
   readonly upstreamConnectionsIdle: number
+  /** Names of servers whose last lookup gave no address. */
+  readonly namesFailing: number
+  readonly nameLookupsFailed: number
   /** connections refused since a limit was reached */
   readonly connectionsShed: number
 }

@@ -18,12 +18,15 @@ const kinds = [
     full: {
       name: 'backend',
       servers: [{ url: 'http://127.0.0.1:9090', weight: 1 }],
-      timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000 },
+      timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, queueMs: 5_000 },
       idleConnectionsMax: 64,
+      connectionsMax: 0,
+      queueMax: 1_024,
+      connectionAgeMaxMs: 3_600_000,
       passHost: true,
     },
     patch: { timeouts: { idleMs: 1_000 } },
-    patched: { timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1_000 } },
+    patched: { timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1_000, queueMs: 5_000 } },
   },
   {
     path: '/entry-points',

@@ -19,8 +19,11 @@ it('fills in every default of a service, its servers and its time-outs', () => {
   expect(toDocument('service', input).spec).toEqual({
     name: 's',
     servers: [{ url: 'http://h:1', weight: 1 }],
-    timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1 },
+    timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1, queueMs: 5_000 },
     idleConnectionsMax: 64,
+    connectionsMax: 0,
+    queueMax: 1_024,
+    connectionAgeMaxMs: 3_600_000,
     passHost: true,
   })
 })

@@ -11,6 +11,8 @@ export const limits = Object.freeze({
   serversMax: 1_000,
   serverWeightMax: 1_000,
   idleConnectionsMax: 10_000,
+  connectionsMax: 1_000_000,
+  queueMax: 100_000,
   timeoutMsMax: 86_400_000,
   logsPerSecondMax: 1_000,
   textCharactersMax: 2_048,

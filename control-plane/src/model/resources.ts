@@ -102,6 +102,7 @@ export const Service = Type.Object(
         connectMs: Milliseconds(5_000),
         firstByteMs: Milliseconds(60_000),
         idleMs: Milliseconds(60_000),
+        queueMs: Milliseconds(5_000),
       },
       { ...strict, default: {} },
     ),
@@ -110,6 +111,25 @@ export const Service = Type.Object(
       maximum: limits.idleConnectionsMax,
       default: 64,
       description: 'idle connections kept per server and worker',
+    }),
+    connectionsMax: Type.Integer({
+      minimum: 0,
+      maximum: limits.connectionsMax,
+      default: 0,
+      description: 'connections per server and worker; 0: no cap',
+    }),
+    queueMax: Type.Integer({
+      minimum: 0,
+      maximum: limits.queueMax,
+      default: 1_024,
+      description:
+        'requests that wait, in each worker, while every server has connectionsMax; more get 503',
+    }),
+    connectionAgeMaxMs: Type.Integer({
+      minimum: 0,
+      maximum: limits.timeoutMsMax,
+      default: 3_600_000,
+      description: 'a connection that is older is not used for another request; 0: any age',
     }),
     passHost: Type.Boolean({ default: true, description: 'send the Host that the client sent' }),
   },

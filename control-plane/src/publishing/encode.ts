@@ -3,6 +3,7 @@ import {
   type EntryPoint as EntryPointMessage,
   EntryPointProtocol,
   Resource as ResourceMessage,
+  Service as ServiceMessage,
 } from '@sluice/proto'
 import type { EntryPoint, Resource } from '../model/resources.ts'
 
@@ -18,7 +19,8 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
     case 'router':
       return { $case: 'router', value: resource.spec }
     case 'service':
-      return { $case: 'service', value: resource.spec }
+      // A service that was stored before a field existed has none, which is the message's own default.
+      return { $case: 'service', value: ServiceMessage.fromPartial(resource.spec) }
     case 'certificate': {
       const { name, chainPem, hosts } = resource.spec
       return { $case: 'certificate', value: { name, chainPem, hosts, privateKeyPem } }

@@ -10,6 +10,12 @@ export interface CompiledService {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly idleConnectionsMax: number
+  /** Per server; 0: no cap. */
+  readonly connectionsMax: number
+  /** 0: any age. */
+  readonly connectionAgeMaxMs: number
+  readonly queueMax: number
+  readonly queueMs: number
 }
 
 export interface CompiledServer {
@@ -46,7 +52,7 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
     timeouts.firstByteMs < 1 ||
     timeouts.idleMs < 1
   ) {
-    report('timeouts', 'all must be given and above 0')
+    report('timeouts', 'connectMs, firstByteMs and idleMs must be given and above 0')
   }
   return {
     servers,
@@ -55,5 +61,9 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
     firstByteMs: timeouts?.firstByteMs ?? 1,
     idleMs: timeouts?.idleMs ?? 1,
     idleConnectionsMax: service.idleConnectionsMax,
+    connectionsMax: service.connectionsMax,
+    connectionAgeMaxMs: service.connectionAgeMaxMs,
+    queueMax: service.queueMax,
+    queueMs: timeouts?.queueMs ?? 0,
   }
 }

@@ -66,8 +66,12 @@ function workerMetrics({ counters }: MetricSource): string[] {
     counter('exchanges_started_total', 'Exchanges.', gauges.exchangesStarted),
     counter('exchanges_ended_total', 'Exchanges.', gauges.exchangesEnded),
     gauge('exchanges_open', 'Exchanges.', gauges.exchangesOpen),
+    gauge('exchanges_waiting', 'For a connection to a server.', gauges.exchangesWaiting),
+    counter('exchanges_shed_total', 'Refused at a full queue.', gauges.exchangesShed),
     gauge('upstream_connections_open', 'To servers.', gauges.upstreamConnectionsOpen),
     gauge('upstream_connections_idle', 'To servers.', gauges.upstreamConnectionsIdle),
+    gauge('names_failing', 'Server names without an answer, by worker.', gauges.namesFailing),
+    counter('name_lookups_failed_total', 'Of server names.', gauges.nameLookupsFailed),
   ]
 }
 

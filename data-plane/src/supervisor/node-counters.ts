@@ -37,6 +37,8 @@ export class NodeCounters {
     this.#gone.connectionsClosed += last.connectionsAccepted
     this.#gone.exchangesStarted += last.exchangesStarted
     this.#gone.exchangesEnded += last.exchangesStarted
+    this.#gone.exchangesShed += last.exchangesShed
+    this.#gone.nameLookupsFailed += last.nameLookupsFailed
     this.#gone.connectionsShed += last.connectionsShed
   }
 
@@ -84,8 +86,12 @@ function noGauges(): Gauges {
     exchangesStarted: 0,
     exchangesEnded: 0,
     exchangesOpen: 0,
+    exchangesWaiting: 0,
+    exchangesShed: 0,
     upstreamConnectionsOpen: 0,
     upstreamConnectionsIdle: 0,
+    namesFailing: 0,
+    nameLookupsFailed: 0,
     connectionsShed: 0,
   }
 }

@@ -62,6 +62,7 @@ export class NodeFixture {
         workers: 1,
         listen: {},
         limits: {},
+        dnsServers: [],
         drainGraceSeconds: 2,
         logFormat: 'json',
         logLevel: 'info',

@@ -27,9 +27,12 @@ export function service(name: string, ...urls: string[]): Buffer {
     value: {
       name,
       servers: urls.map((url) => ({ url, weight: 1 })),
-      timeouts: { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 },
+      timeouts: { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, queueMs: 5_000 },
       idleConnectionsMax: 8,
       passHost: true,
+      connectionsMax: 0,
+      queueMax: 1_024,
+      connectionAgeMaxMs: 0,
     },
   })
 }

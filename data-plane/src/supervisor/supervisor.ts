@@ -214,12 +214,13 @@ function workerProgram(): string {
 }
 
 /** Workers log like the supervisor, have the limits that it has checked, and no use for the token. */
-function workerEnvironment({ logFormat, logLevel, limits }: Settings): NodeJS.ProcessEnv {
+function workerEnvironment(settings: Settings): NodeJS.ProcessEnv {
   const { SLUICE_JOIN_TOKEN: _, ...rest } = process.env
   return {
     ...rest,
-    SLUICE_LOG_FORMAT: logFormat,
-    SLUICE_LOG_LEVEL: logLevel,
-    [CHANGES_VARIABLE]: JSON.stringify(limits),
+    SLUICE_LOG_FORMAT: settings.logFormat,
+    SLUICE_LOG_LEVEL: settings.logLevel,
+    SLUICE_DNS_SERVER: settings.dnsServers.join(),
+    [CHANGES_VARIABLE]: JSON.stringify(settings.limits),
   }
 }

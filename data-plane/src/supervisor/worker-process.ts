@@ -176,6 +176,11 @@ export class WorkerProcess {
       this.#options.onReport(this, message)
       return
     }
+    if (message.kind === 'notice') {
+      const { level, text, fields } = message.notice
+      this.#options.logger[level]({ pid: this.pid, ...fields }, text)
+      return
+    }
     for (const expectation of this.#expectations) {
       if (expectation.fits(message)) expectation.settle(message)
     }

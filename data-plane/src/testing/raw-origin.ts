@@ -25,9 +25,9 @@ export class RawOrigin {
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket))
   }
 
-  static async start(respond: Respond): Promise<RawOrigin> {
+  static async start(respond: Respond, host = '127.0.0.1', port = 0): Promise<RawOrigin> {
     const origin = new RawOrigin(respond)
-    origin.#server.listen(0, '127.0.0.1')
+    origin.#server.listen(port, host)
     await once(origin.#server, 'listening')
     return origin
   }

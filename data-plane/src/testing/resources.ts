@@ -32,15 +32,36 @@ export function encodeRouter(
   return encode({ $case: 'router', value })
 }
 
-/** A service of servers on 127.0.0.1. */
+export interface ServiceOptions {
+  readonly connectMs?: number
+  readonly firstByteMs?: number
+  readonly passHost?: boolean
+  readonly connectionsMax?: number
+  readonly idleConnectionsMax?: number
+  readonly queueMax?: number
+  readonly queueMs?: number
+  readonly connectionAgeMaxMs?: number
+}
+
+/** A port of 127.0.0.1, or a URL, or a URL with a weight. */
+export type Address = number | string | { readonly url: string; readonly weight: number }
+
+function urlOf(address: number | string): string {
+  return typeof address === 'string' ? address : `http://127.0.0.1:${address}`
+}
+
 export function encodeService(
   name: string,
-  ports: readonly number[],
-  { firstByteMs = 5_000, passHost = true } = {},
+  addresses: readonly Address[],
+  options: ServiceOptions = {},
 ): Uint8Array {
-  const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
-  const timeouts = { connectMs: 1_000, firstByteMs, idleMs: 5_000 }
-  const value = { name, servers, timeouts, idleConnectionsMax: 64, passHost }
+  const { connectMs = 1_000, firstByteMs = 5_000, queueMs = 5_000, ...bounds } = options
+  const servers = addresses.map((one) =>
+    typeof one === 'object' ? one : { url: urlOf(one), weight: 1 },
+  )
+  const timeouts = { connectMs, firstByteMs, idleMs: 5_000, queueMs }
+  const defaults = { passHost: true, connectionsMax: 0, queueMax: 1_024, connectionAgeMaxMs: 0 }
+  const value = { ...defaults, name, servers, timeouts, idleConnectionsMax: 64, ...bounds }
   return encode({ $case: 'service', value })
 }
 

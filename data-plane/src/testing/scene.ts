@@ -1,7 +1,17 @@
 /** A worker in front of scripted servers, ended after each test. */
 import { afterEach } from 'vitest'
+import { type NameLookup, SystemLookup } from '../worker/names/name-lookup.ts'
+import { BlackHole } from './black-hole.ts'
+import { DnsServer } from './dns-server.ts'
 import { answerOk, RawClient, RawOrigin, type Respond } from './raw-origin.ts'
-import { encodeEntryPoint, encodeRouter, encodeService, encodeSettings } from './resources.ts'
+import {
+  type Address,
+  encodeEntryPoint,
+  encodeRouter,
+  encodeService,
+  encodeSettings,
+  type ServiceOptions,
+} from './resources.ts'
 import { type RunningWorker, startWorker } from './worker.ts'
 
 export const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
@@ -9,7 +19,7 @@ export const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 export const statusOf = (answer: string): number => Number(answer.slice(9, 12))
 
 export class Scene {
-  readonly #origins: RawOrigin[] = []
+  readonly #others: { stop(): void }[] = []
   readonly #clients: RawClient[] = []
   #running: RunningWorker | undefined
 
@@ -18,27 +28,42 @@ export class Scene {
       for (const client of this.#clients.splice(0)) client.close()
       await this.#running?.stop()
       this.#running = undefined
-      for (const origin of this.#origins.splice(0)) origin.stop()
+      for (const other of this.#others.splice(0)) other.stop()
     })
   }
 
-  async origin(respond: Respond = answerOk): Promise<RawOrigin> {
-    const started = await RawOrigin.start(respond)
-    this.#origins.push(started)
+  /** `port` 0: a free one. */
+  async origin(respond: Respond = answerOk, host = '127.0.0.1', port = 0): Promise<RawOrigin> {
+    const started = await RawOrigin.start(respond, host, port)
+    this.#others.push(started)
     return started
   }
 
-  /** Routes a.test to a service of these ports. */
+  async dns(): Promise<DnsServer> {
+    const started = await DnsServer.start()
+    this.#others.push(started)
+    return started
+  }
+
+  async blackHole(host: string, port = 0): Promise<BlackHole> {
+    const opened = await BlackHole.open(host, port)
+    this.#others.push(opened)
+    return opened
+  }
+
+  /** Routes a.test to a service of these servers. */
   serve(
-    ports: number[],
-    options: { firstByteMs?: number; passHost?: boolean } = {},
+    servers: Address[],
+    options: ServiceOptions = {},
+    lookup: NameLookup = new SystemLookup(),
   ): RunningWorker {
-    this.#running = startWorker([
+    const resources = [
       encodeEntryPoint('web'),
       encodeRouter('r', 's', { hosts: ['a.test'] }),
-      encodeService('s', ports, options),
+      encodeService('s', servers, options),
       encodeSettings(10),
-    ])
+    ]
+    this.#running = startWorker(resources, lookup)
     return this.#running
   }
 

@@ -1,5 +1,6 @@
 /** What the worker's own tests stand on: a worker in this process, on real sockets, with a configuration. */
 import * as net from 'node:net'
+import { type NameLookup, SystemLookup } from '../worker/names/name-lookup.ts'
 import type { StreamHandle } from '../worker/transport/stream-internals.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerMessage, WorkerReport } from '../worker-protocol.ts'
@@ -13,9 +14,12 @@ export interface RunningWorker {
 }
 
 /** Starts a worker in this process that serves entry point `web` on a free port. */
-export function startWorker(resources: readonly Uint8Array[]): RunningWorker {
+export function startWorker(
+  resources: readonly Uint8Array[],
+  lookup: NameLookup = new SystemLookup(),
+): RunningWorker {
   const messages: WorkerMessage[] = []
-  const worker = new Worker((message) => messages.push(message))
+  const worker = new Worker((message) => messages.push(message), lookup)
   worker.start()
   worker.configure({ kind: 'configure', version: 1n, hash: '', resources: [...resources] })
   const make: (address: string, port: number, family: 4) => StreamHandle = Reflect.get(

@@ -35,6 +35,11 @@ export class DeadlineSweep {
     clearInterval(this.#timer)
   }
 
+  /** The clock as it was at the last sweep. */
+  get now(): number {
+    return this.#now
+  }
+
   after(ms: number): number {
     return this.#now + ms + limits.deadlineTickMs
   }

@@ -1,5 +1,6 @@
 /** The worker process: messages from the supervisor in, reports out. Ends with its supervisor. */
 import type { SupervisorMessage, WorkerMessage } from '../worker-protocol.ts'
+import { SystemLookup } from './names/name-lookup.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { Worker } from './worker.ts'
 
@@ -12,7 +13,8 @@ function send(message: WorkerMessage, done: () => void = () => {}): void {
   else process.send(message, undefined, undefined, done)
 }
 
-const worker = new Worker((message) => send(message))
+const dnsServers = (process.env.SLUICE_DNS_SERVER ?? '').split(',').filter((one) => one !== '')
+const worker = new Worker((message) => send(message), new SystemLookup({ dnsServers }))
 
 function take(message: SupervisorMessage, handle: StreamHandle | undefined): void {
   switch (message.kind) {

@@ -14,6 +14,8 @@ import { HeadParser } from './http1/head-parser.ts'
 import { OutputBuffer } from './http1/output-buffer.ts'
 import { EntryPointListener } from './listeners/entry-point-listener.ts'
 import { TlsContexts } from './listeners/tls-contexts.ts'
+import type { NameLookup } from './names/name-lookup.ts'
+import { NameTable } from './names/name-table.ts'
 import { Gauges } from './observe/gauges.ts'
 import { LogSampler } from './observe/log-sampler.ts'
 import { Reporter } from './observe/reporter.ts'
@@ -35,7 +37,7 @@ export class Worker {
   /** Entry points that are in no version any more and still have connections. */
   #removed: EntryPoint[] = []
 
-  constructor(send: (message: WorkerMessage) => void) {
+  constructor(send: (message: WorkerMessage) => void, lookup: NameLookup) {
     const now = () => performance.now()
     const gauges = new Gauges()
     const sampler = new LogSampler(Math.random)
@@ -51,7 +53,13 @@ export class Worker {
       now,
       isDraining: false,
     }
-    this.#upstreams = new UpstreamRegistry(this.#engine)
+    const names = new NameTable({
+      deadlines: this.#engine.deadlines,
+      gauges,
+      lookup,
+      onNotice: (notice) => send({ kind: 'notice', notice }),
+    })
+    this.#upstreams = new UpstreamRegistry(this.#engine, names)
     this.#reporter = new Reporter(this.#counters, sampler, gauges, send)
   }
 

@@ -110,6 +110,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
         else this.#close()
         return
       case 'answer':
+        this.#exchange.onClientEnded()
         return
       case 'linger':
         this.#transport?.finish()

@@ -7,7 +7,7 @@ import { isIPv6 } from 'node:net'
 import { Outcome } from '@sluice/proto'
 import { NO_ROUTER } from '../../configuration/route-table.ts'
 import { limits } from '../../limits.ts'
-import type { Engine } from '../engine.ts'
+import type { Engine, Route } from '../engine.ts'
 import { BodyLength } from '../http1/framing.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type {
@@ -15,29 +15,33 @@ import type {
   UpstreamConnection,
   UpstreamFailure,
 } from '../upstreams/upstream-connection.ts'
-import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { ClientConnection } from './client-connection.ts'
 import { ExchangeRecord } from './exchange-record.ts'
+import { KeptBody } from './kept-body.ts'
 import type { OwnStatus } from './own-answers.ts'
 import { type Peer, Request } from './request.ts'
+import { type SearchFailure, type SearchListener, ServerSearch } from './server-search.ts'
 import { Tunnel } from './tunnel.ts'
 
-export class Exchange implements AnswerListener, DialListener {
+export class Exchange implements AnswerListener, SearchListener {
   readonly request = new Request()
   readonly record: ExchangeRecord
   isHeadRequest = false
   /** The request has left for the server, whole. */
   isRequestSent = false
   isAnswerStarted = false
+  mayWait = true
   readonly client: ClientConnection
   readonly #engine: Engine
   #peer: Peer = { address: '', isTrusted: false, scheme: 'http' }
+  readonly #search = new ServerSearch(this)
   #upstream: UpstreamConnection | undefined
-  #dial: Dial | undefined
   #body: BodyLength = BodyLength.NONE
   #isRequestWhole = false
-  /** The body's bytes that came before there was a connection. */
-  #waitingBody: Buffer | undefined
+  /** The body's bytes that wait for a connection, or may have to be sent once more. */
+  readonly #kept = new KeptBody()
+  /** All of the request that was sent is still here, it is idempotent, and was sent only once. */
+  #isRepeatable = false
   #trailers = ''
   #tunnel: Tunnel | undefined
 
@@ -75,6 +79,8 @@ export class Exchange implements AnswerListener, DialListener {
       return
     }
     this.isHeadRequest = this.request.isHead
+    const isShort = head.contentLength <= limits.replayedBodyBytesMax
+    this.#isRepeatable = this.request.isIdempotent && isShort
     const { table, routes } = this.client.entryPoint.routing
     const request = this.request
     const router = table.match(
@@ -87,8 +93,9 @@ export class Exchange implements AnswerListener, DialListener {
       this.#answerOwn(404, Outcome.PROXY_ANSWERED)
       return
     }
-    this.record.route = routes[router]
-    this.#forward()
+    const route = routes[router]
+    this.record.route = route
+    if (route !== undefined) this.#forward(route)
   }
 
   /** A head that cannot be read as a request. */
@@ -113,20 +120,23 @@ export class Exchange implements AnswerListener, DialListener {
   takeBody(bytes: Buffer, from: number, to: number): void {
     this.record.bytesIn += to - from
     if (this.#upstream === undefined) {
-      this.#keepBody(bytes, from, to)
+      this.#kept.add(bytes, from, to)
+      // Up to here reading goes on, since only reading shows that the client has left.
+      if (this.#kept.length >= limits.replayedBodyBytesMax) this.client.pauseRequest()
       return
     }
-    const output = this.#engine.output
-    if (!output.hasRoom(to - from)) this.flushRequest()
-    if (this.#body === BodyLength.CHUNKED) output.chunk(bytes, from, to)
-    else output.copy(bytes, from, to)
+    if (this.#isRepeatable) this.#keepSent(bytes, from, to)
+    this.#writeBody(bytes, from, to)
   }
 
   /** `trailers`: the lines that go on with a chunked body. */
   endBody(trailers: string): void {
     this.#isRequestWhole = true
     this.#trailers = trailers
-    if (this.#upstream === undefined) return
+    if (this.#upstream === undefined) {
+      this.client.resumeRequest()
+      return
+    }
     if (this.#body === BodyLength.CHUNKED) this.#engine.output.lastChunk(trailers)
   }
 
@@ -162,22 +172,30 @@ export class Exchange implements AnswerListener, DialListener {
     this.#tunnel?.close()
   }
 
-  onConnected(connection: UpstreamConnection): void {
-    this.#dial = undefined
+  /** A FIN may be all that is seen of a client that has left, so nothing of it waits any longer. */
+  onClientEnded(): void {
+    this.mayWait = false
+    if (this.#search.stopWaiting()) this.onNoConnection('shed')
+  }
+
+  onConnection(connection: UpstreamConnection): void {
     this.#send(connection)
-    this.#sendWaitingBody()
+    this.#sendKeptBody()
     this.flushRequest()
   }
 
-  /** Nothing was sent, so any request may go to the next server. */
-  onDialFailed(isTimeout: boolean): void {
-    this.#dial = undefined
-    const isLast = this.record.attempts >= Math.min(limits.attemptsMax, this.#serverCount())
-    if (!isLast) {
-      this.#dialNext(undefined)
-      return
+  onNoConnection(failure: SearchFailure): void {
+    switch (failure) {
+      case 'no-server':
+        this.#answerOwn(503, Outcome.PROXY_ANSWERED)
+        return
+      case 'shed':
+        this.#engine.gauges.exchangesShed += 1
+        this.#answerOwn(503, Outcome.SHED)
+        return
+      default:
+        this.#answerUpstreamFailure(failure === 'timeout')
     }
-    this.#answerUpstreamFailure(isTimeout)
   }
 
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {
@@ -246,36 +264,23 @@ export class Exchange implements AnswerListener, DialListener {
       this.client.cutAnswer()
       return
     }
-    if (failure === 'closed' && upstream !== undefined && this.#mayRepeat(upstream)) {
-      this.#dialNext(upstream.server)
-      return
-    }
+    if (failure === 'closed' && upstream !== undefined && this.#repeats(upstream)) return
     this.#answerUpstreamFailure(failure === 'timeout')
   }
 
   #open(headBytes: number): void {
     this.record.open(headBytes)
     this.client.writer.byteCount = 0
+    this.#search.reset()
     this.isHeadRequest = false
     this.isRequestSent = false
     this.isAnswerStarted = false
-    this.#waitingBody = undefined
     this.#trailers = ''
   }
 
-  #forward(): void {
-    const server = this.record.route?.upstreams.pick()
-    if (server === undefined) {
-      this.#answerOwn(503, Outcome.PROXY_ANSWERED)
-      return
-    }
-    const connection = server.checkOut()
-    this.record.server = server
-    if (connection === undefined) {
-      this.#dialNext(server)
-      return
-    }
-    this.record.attempts += 1
+  #forward(route: Route): void {
+    const connection = this.#search.begin(route.upstreams)
+    if (connection === undefined) return
     this.#send(connection)
     if (this.#isRequestWhole) this.flushRequest()
   }
@@ -283,7 +288,7 @@ export class Exchange implements AnswerListener, DialListener {
   /** Puts the head into the output buffer. */
   #send(connection: UpstreamConnection): void {
     this.#upstream = connection
-    this.record.server = connection.server
+    this.isRequestSent = false
     connection.begin(this)
     const isHostPassed = this.record.route?.upstreams.isHostPassed !== false
     const authority =
@@ -291,52 +296,49 @@ export class Exchange implements AnswerListener, DialListener {
     this.#engine.output.text(this.request.headFor(authority))
   }
 
-  #dialNext(same: UpstreamServer | undefined): void {
-    const server = same ?? this.record.route?.upstreams.pick()
-    if (server === undefined) {
-      this.#answerOwn(503, Outcome.PROXY_ANSWERED)
+  /**
+   * Sends the request once more if it may be, where no byte of an answer came. A kept connection was most
+   * likely closed while the request was on its way, so its server gets a fresh one; a fresh one that fails
+   * speaks against its server.
+   */
+  #repeats(upstream: UpstreamConnection): boolean {
+    if (!this.#isRepeatable || upstream.hasAnswered) return false
+    if (!upstream.isReused && !this.#search.canGoOn) return false
+    this.#isRepeatable = false
+    if (upstream.isReused) this.#search.dialAgain()
+    else this.#search.goOn()
+    return true
+  }
+
+  /** A body that may have to be sent once more stays here, as far as the limit allows. */
+  #keepSent(bytes: Buffer, from: number, to: number): void {
+    if (this.#kept.length + to - from <= limits.replayedBodyBytesMax) {
+      this.#kept.add(bytes, from, to)
       return
     }
-    this.record.attempts += 1
-    this.record.server = server
-    this.#dial = server.dial(this)
+    this.#isRepeatable = false
+    this.#kept.clear()
   }
 
-  /**
-   * A kept connection that fails before any byte of an answer was most likely closed by the server while the
-   * request was on its way; a request that may be repeated and is still here goes once more, on a fresh one.
-   */
-  #mayRepeat(upstream: UpstreamConnection): boolean {
-    return (
-      upstream.isReused &&
-      !upstream.hasAnswered &&
-      this.request.isIdempotent &&
-      this.#body === BodyLength.NONE
-    )
-  }
-
-  #serverCount(): number {
-    return this.record.route?.upstreams.serverCount ?? 0
-  }
-
-  #keepBody(bytes: Buffer, from: number, to: number): void {
-    const part = bytes.subarray(from, to)
-    this.#waitingBody =
-      this.#waitingBody === undefined ? Buffer.from(part) : Buffer.concat([this.#waitingBody, part])
-    this.client.pauseRequest()
-  }
-
-  #sendWaitingBody(): void {
-    const waiting = this.#waitingBody
-    this.#waitingBody = undefined
-    if (waiting !== undefined) {
-      this.record.bytesIn -= waiting.length
-      this.takeBody(waiting, 0, waiting.length)
+  #sendKeptBody(): void {
+    const bytes = this.#kept.bytes
+    const length = this.#kept.length
+    for (let at = 0; bytes !== undefined && at < length; at += limits.readBytesMax) {
+      this.#writeBody(bytes, at, Math.min(length, at + limits.readBytesMax))
     }
+    if (length > limits.replayedBodyBytesMax) this.#isRepeatable = false
+    if (!this.#isRepeatable) this.#kept.clear()
     if (this.#isRequestWhole && this.#body === BodyLength.CHUNKED) {
       this.#engine.output.lastChunk(this.#trailers)
     }
     this.client.resumeRequest()
+  }
+
+  #writeBody(bytes: Buffer, from: number, to: number): void {
+    const output = this.#engine.output
+    if (!output.hasRoom(to - from)) this.flushRequest()
+    if (this.#body === BodyLength.CHUNKED) output.chunk(bytes, from, to)
+    else output.copy(bytes, from, to)
   }
 
   #endTunnel(tunnel: Tunnel, upstream: UpstreamConnection, outcome: Outcome): void {
@@ -369,15 +371,16 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   #dropUpstream(): void {
-    this.#dial?.cancel()
-    this.#dial = undefined
+    this.#search.cancel()
     this.#upstream?.destroy()
     this.#upstream = undefined
     this.#engine.output.discard()
   }
 
   #close(outcome: Outcome): void {
-    this.#waitingBody = undefined
+    this.#kept.clear()
+    this.record.server = this.#search.server
+    this.record.attempts = this.#search.attempts
     this.record.bytesOut += this.client.writer.byteCount
     this.record.close(outcome, this.request, this.client.entryPoint.name, this.#peer.address)
   }

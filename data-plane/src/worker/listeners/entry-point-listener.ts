@@ -47,6 +47,8 @@ export class EntryPointListener {
     this.#handle.onconnection = (error, client) => {
       if (error === 0 && client !== undefined) this.#accept(client)
     }
+    // Accepted sockets have it from the listening one, so it costs nothing for each of them.
+    this.#handle.setKeepAlive(true, limits.tcpKeepAliveMs / 1_000)
     const error = this.#handle.listen(BACKLOG)
     if (error !== 0) throw new Error(`${this.entryPoint.name}: cannot listen (${error})`)
   }

@@ -7,8 +7,12 @@ export class Gauges {
   connectionsShed = 0
   exchangesStarted = 0
   exchangesEnded = 0
+  exchangesWaiting = 0
+  exchangesShed = 0
   upstreamConnectionsOpen = 0
   upstreamConnectionsIdle = 0
+  namesFailing = 0
+  nameLookupsFailed = 0
 
   get connectionsOpen(): number {
     return this.connectionsAccepted - this.connectionsClosed
@@ -22,8 +26,12 @@ export class Gauges {
       exchangesStarted: this.exchangesStarted,
       exchangesEnded: this.exchangesEnded,
       exchangesOpen: this.exchangesStarted - this.exchangesEnded,
+      exchangesWaiting: this.exchangesWaiting,
+      exchangesShed: this.exchangesShed,
       upstreamConnectionsOpen: this.upstreamConnectionsOpen,
       upstreamConnectionsIdle: this.upstreamConnectionsIdle,
+      namesFailing: this.namesFailing,
+      nameLookupsFailed: this.nameLookupsFailed,
       connectionsShed: this.connectionsShed,
     }
   }

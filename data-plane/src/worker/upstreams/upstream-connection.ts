@@ -53,6 +53,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
   #mayKeep = false
   #isPaused = false
   #keptForMs: number = limits.upstreamIdleTimeoutMs
+  #openedAt = 0
 
   constructor(server: UpstreamServer, context: UpstreamContext) {
     this.server = server
@@ -61,6 +62,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
 
   attach(transport: Transport): void {
     this.#transport = transport
+    this.#openedAt = this.#context.deadlines.now
     this.#context.gauges.upstreamConnectionsOpen += 1
     this.#context.deadlines.add(this)
   }
@@ -110,8 +112,8 @@ export class UpstreamConnection implements TransportListener, Deadline {
 
   destroy(): void {
     if (this.#transport === undefined) return
-    this.#transport.destroy()
-    this.#ended()
+    this.#close()
+    this.server.admitWaiting()
   }
 
   onBytes(bytes: Buffer, length: number): void {
@@ -256,15 +258,25 @@ export class UpstreamConnection implements TransportListener, Deadline {
     if (exchange === undefined) return
     this.#exchange = undefined
     this.isReused = true
-    if (isClean && this.#mayKeep && exchange.isRequestSent && this.#keptForMs > 0) {
-      this.resume()
-      this.#expectWithin(this.#keptForMs)
-      this.server.giveBack(this)
-    } else {
+    const trailers = this.#body === BodyLength.CHUNKED ? (this.#chunks?.trailers ?? '') : ''
+    const keptForMs = Math.min(this.#keptForMs, this.#remainingAgeMs())
+    if (!isClean || !this.#mayKeep || !exchange.isRequestSent || keptForMs <= 0) {
       this.destroy()
+      exchange.onAnswerEnd(trailers)
+      return
     }
-    const isChunked = this.#body === BodyLength.CHUNKED
-    exchange.onAnswerEnd(isChunked ? (this.#chunks?.trailers ?? '') : '')
+    this.resume()
+    this.#expectWithin(keptForMs)
+    // Who waits gets it when the answer has left the output buffer; nobody else may take it until then.
+    const isAwaited = this.server.isAwaited
+    if (!isAwaited) this.server.giveBack(this)
+    exchange.onAnswerEnd(trailers)
+    if (isAwaited) this.server.giveBack(this)
+  }
+
+  #remainingAgeMs(): number {
+    const ageMaxMs = this.server.settings.connectionAgeMaxMs
+    return ageMaxMs === 0 ? NEVER : this.#openedAt + ageMaxMs - this.#context.deadlines.now
   }
 
   #lose(): void {
@@ -275,12 +287,16 @@ export class UpstreamConnection implements TransportListener, Deadline {
     const exchange = this.#exchange
     this.#exchange = undefined
     if (exchange === undefined) this.server.forget(this)
-    this.destroy()
+    this.#close()
     exchange?.onUpstreamFailed(failure)
+    this.server.admitWaiting()
   }
 
-  #ended(): void {
+  #close(): void {
+    if (this.#transport === undefined) return
+    this.#transport.destroy()
     this.#transport = undefined
+    this.server.release()
     this.#held = undefined
     this.#context.deadlines.remove(this)
     this.#context.gauges.upstreamConnectionsOpen -= 1

@@ -1,51 +1,122 @@
-/** All services and servers of a worker. What a new version keeps goes on with its connections and its turn. */
-import type { CompiledService } from '../../configuration/services.ts'
+/**
+ * All services and servers of a worker. What a new version keeps goes on with its connections and its turn. A
+ * server that is configured by name is as many servers as the name has addresses, and its weight is split
+ * evenly between them.
+ */
+import { isIP } from 'node:net'
+import type { CompiledServer, CompiledService } from '../../configuration/services.ts'
+import type { NameTable } from '../names/name-table.ts'
+import type { WatchedName } from '../names/watched-name.ts'
 import { type ServerSettings, type UpstreamContext, UpstreamServer } from './upstream-server.ts'
 import { UpstreamService } from './upstream-service.ts'
 
+interface Entry {
+  readonly service: UpstreamService
+  settings: CompiledService
+  servers: ReadonlyMap<string, UpstreamServer>
+}
+
+type Target = Pick<ServerSettings, 'host' | 'alternative' | 'name'>
+
 export class UpstreamRegistry {
   readonly #context: UpstreamContext
-  #services = new Map<string, UpstreamService>()
-  #servers = new Map<string, UpstreamServer>()
+  readonly #names: NameTable
+  #entries = new Map<string, Entry>()
+  /** By name: the services that have to change with it. */
+  #users = new Map<string, Set<Entry>>()
 
-  constructor(context: UpstreamContext) {
+  constructor(context: UpstreamContext, names: NameTable) {
     this.#context = context
+    this.#names = names
+    names.onChange = ({ name }) => {
+      for (const entry of this.#users.get(name) ?? []) this.#update(entry)
+    }
   }
 
   /** By service name. Exchanges that run keep the server that they have. */
   apply(compiled: ReadonlyMap<string, CompiledService>): ReadonlyMap<string, UpstreamService> {
-    const services = new Map<string, UpstreamService>()
-    const servers = new Map<string, UpstreamServer>()
+    const before = this.#entries
+    this.#entries = new Map()
+    this.#users = new Map()
     for (const [name, settings] of compiled) {
-      const service = this.#services.get(name) ?? new UpstreamService()
-      service.isHostPassed = settings.isHostPassed
-      service.setServers(
-        settings.servers.map((server, index) => {
-          const { weight, ...address } = server
-          const key = `${name}\n${address.host}\n${address.port}\n${occurrence(settings, index)}`
-          const { connectMs, firstByteMs, idleMs, idleConnectionsMax } = settings
-          const bounds = { connectMs, firstByteMs, idleMs, idleConnectionsMax }
-          const upstream = this.#server(key, { ...address, ...bounds })
-          servers.set(key, upstream)
-          return { server: upstream, weight }
-        }),
-      )
-      services.set(name, service)
+      const entry = before.get(name) ?? this.#newEntry(settings)
+      before.delete(name)
+      entry.settings = settings
+      this.#entries.set(name, entry)
+      for (const { host } of settings.servers) if (isIP(host) === 0) this.#addUser(host, entry)
     }
-    for (const [key, server] of this.#servers) {
-      if (!servers.has(key)) server.retire()
+    this.#names.retain(new Set(this.#users.keys()))
+    for (const entry of this.#entries.values()) this.#update(entry)
+    for (const { service, servers } of before.values()) {
+      for (const server of servers.values()) server.leaveTurn()
+      service.setServers([])
+      service.admitWaiting()
     }
-    this.#services = services
-    this.#servers = servers
-    return services
+    return new Map([...this.#entries].map(([name, { service }]) => [name, service]))
   }
 
-  #server(key: string, settings: ServerSettings): UpstreamServer {
-    const existing = this.#servers.get(key)
-    if (existing === undefined) return new UpstreamServer(this.#context, settings)
-    existing.settings = settings
+  #newEntry(settings: CompiledService): Entry {
+    const service = new UpstreamService(this.#context.deadlines, this.#context.gauges)
+    return { service, settings, servers: new Map() }
+  }
+
+  #addUser(name: string, entry: Entry): void {
+    const users = this.#users.get(name)
+    if (users === undefined) this.#users.set(name, new Set([entry]))
+    else users.add(entry)
+  }
+
+  /** Brings a service to its settings and to what its names stand for now. */
+  #update(entry: Entry): void {
+    const { service, settings } = entry
+    const servers = new Map<string, UpstreamServer>()
+    const shares = settings.servers.flatMap((compiled, index) => {
+      const targets = this.#targetsOf(compiled)
+      return targets.map((target) => {
+        const key = `${compiled.host}\n${compiled.port}\n${occurrence(settings, index)}\n${target.host}`
+        const server = this.#server(entry, key, serverSettings(settings, compiled, target))
+        servers.set(key, server)
+        return { server, weight: compiled.weight / targets.length }
+      })
+    })
+    for (const [key, server] of entry.servers) if (!servers.has(key)) server.leaveTurn()
+    entry.servers = servers
+    service.isHostPassed = settings.isHostPassed
+    service.queue.lengthMax = settings.queueMax
+    service.queue.timeoutMs = settings.queueMs
+    service.isAwaitingNames = settings.servers.some(({ host, weight }) => {
+      return weight > 0 && this.#names.get(host)?.isPending === true
+    })
+    service.setServers(shares)
+    service.admitWaiting()
+  }
+
+  #targetsOf({ host }: CompiledServer): Target[] {
+    const name: WatchedName | undefined = this.#names.get(host)
+    if (name === undefined) return [{ host, alternative: '', name }]
+    return name.addresses.map(({ address, alternative }) => ({ host: address, alternative, name }))
+  }
+
+  #server(entry: Entry, key: string, settings: ServerSettings): UpstreamServer {
+    const existing = entry.servers.get(key)
+    if (existing === undefined) {
+      return new UpstreamServer(this.#context, entry.service.queue, settings)
+    }
+    existing.configure(settings)
     return existing
   }
+}
+
+function serverSettings(
+  settings: CompiledService,
+  { port, authority }: CompiledServer,
+  target: Target,
+): ServerSettings {
+  const { connectMs, firstByteMs, idleMs } = settings
+  const { idleConnectionsMax, connectionsMax, connectionAgeMaxMs } = settings
+  const timeouts = { connectMs, firstByteMs, idleMs }
+  const bounds = { idleConnectionsMax, connectionsMax, connectionAgeMaxMs }
+  return { ...target, port, authority, ...timeouts, ...bounds }
 }
 
 /** How many servers of the same address stand before this one: each is a server of its own. */

@@ -2,19 +2,22 @@
  * One server of a service as a worker uses it: dials it and keeps its idle connections, newest first, since
  * the one used last is the least likely to have been closed by the server. Survives versions that keep it.
  */
-import { connect, type Socket } from 'node:net'
 import type { DeadlineSweep } from '../deadline-sweep.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
+import type { WatchedName } from '../names/watched-name.ts'
 import type { Gauges } from '../observe/gauges.ts'
-import { SocketTransport } from '../transport/socket-transport.ts'
-import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
-import { TcpTransport } from '../transport/tcp-transport.ts'
-import { UpstreamConnection } from './upstream-connection.ts'
+import { Dial, type DialListener } from './dial.ts'
+import type { UpstreamConnection } from './upstream-connection.ts'
+import type { WaitQueue } from './wait-queue.ts'
 
 export interface ServerSettings {
-  /** A name or an address, without brackets. */
+  /** An address, without brackets. */
   readonly host: string
+  /** An address of the other family; '' for none. */
+  readonly alternative: string
+  /** The name that has these addresses; undefined when the address itself is configured. */
+  readonly name: WatchedName | undefined
   readonly port: number
   /** HOST:PORT as it stands in a Host field. */
   readonly authority: string
@@ -22,6 +25,10 @@ export interface ServerSettings {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly idleConnectionsMax: number
+  /** 0: no cap. */
+  readonly connectionsMax: number
+  /** 0: any age. */
+  readonly connectionAgeMaxMs: number
 }
 
 /** What of the worker its server connections need. */
@@ -32,20 +39,46 @@ export interface UpstreamContext {
   readonly gauges: Gauges
 }
 
-export interface DialListener {
-  onConnected(connection: UpstreamConnection): void
-  onDialFailed(isTimeout: boolean): void
-}
-
 export class UpstreamServer {
-  settings: ServerSettings
   readonly #context: UpstreamContext
+  readonly #queue: WaitQueue
   readonly #idle: UpstreamConnection[] = []
-  #isRetired = false
+  #settings: ServerSettings
+  /** Open ones and dials. */
+  #connectionCount = 0
+  /** false: it gets no more exchanges, and its connections end with those that they have. */
+  #isInTurn = true
 
-  constructor(context: UpstreamContext, settings: ServerSettings) {
+  /** `queue`: where exchanges of its service wait. */
+  constructor(context: UpstreamContext, queue: WaitQueue, settings: ServerSettings) {
     this.#context = context
-    this.settings = settings
+    this.#queue = queue
+    this.#settings = settings
+  }
+
+  get settings(): ServerSettings {
+    return this.#settings
+  }
+
+  /** An exchange can have a connection without waiting. */
+  get isFree(): boolean {
+    return this.#idle.length > 0 || this.#hasRoom
+  }
+
+  /** Exchanges wait for its connections. */
+  get isAwaited(): boolean {
+    return !this.#queue.isEmpty
+  }
+
+  /** Idle connections above new bounds end. */
+  configure(settings: ServerSettings): void {
+    this.#settings = settings
+    while (this.#idle.length > settings.idleConnectionsMax || this.#isOverfull) {
+      const oldest = this.#idle.shift()
+      if (oldest === undefined) return
+      this.#context.gauges.upstreamConnectionsIdle -= 1
+      oldest.destroy()
+    }
   }
 
   /** The idle connection that was used last, or undefined. */
@@ -55,9 +88,18 @@ export class UpstreamServer {
     return connection
   }
 
-  /** Keeps a connection on which both messages ended cleanly, or closes it. */
+  /** Hands a connection on which both messages ended cleanly to who waits, or keeps or closes it. */
   giveBack(connection: UpstreamConnection): void {
-    if (this.#isRetired || this.#idle.length >= this.settings.idleConnectionsMax) {
+    if (!this.#isInTurn || this.#isOverfull) {
+      connection.destroy()
+      return
+    }
+    const waiter = this.#queue.shift()
+    if (waiter !== undefined) {
+      waiter.onTurn(this, connection)
+      return
+    }
+    if (this.#idle.length >= this.#settings.idleConnectionsMax) {
       connection.destroy()
       return
     }
@@ -73,72 +115,50 @@ export class UpstreamServer {
     this.#context.gauges.upstreamConnectionsIdle -= 1
   }
 
-  /** No version has this server any more: idle connections end now, the others with their exchange. */
-  retire(): void {
-    this.#isRetired = true
+  /** Exchanges may come (again). */
+  enterTurn(): void {
+    this.#isInTurn = true
+  }
+
+  /** It has no weight or is in no version any more: idle connections end now, others with their exchange. */
+  leaveTurn(): void {
+    this.#isInTurn = false
     for (let connection = this.checkOut(); connection !== undefined; connection = this.checkOut()) {
       connection.destroy()
     }
   }
 
   dial(listener: DialListener): Dial {
+    this.#connectionCount += 1
     return new Dial(this, this.#context, listener)
   }
-}
 
-/** One attempt to connect; ends in exactly one call of its listener, or in none after cancel. */
-export class Dial {
-  readonly #socket: Socket
-  readonly #timer: NodeJS.Timeout
-  readonly #listener: DialListener
-  #isOver = false
-
-  constructor(server: UpstreamServer, context: UpstreamContext, listener: DialListener) {
-    const { host, port, connectMs } = server.settings
-    this.#listener = listener
-    this.#socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
-    // A paused socket does not start to read by itself when it is connected.
-    this.#socket.pause()
-    this.#timer = setTimeout(() => this.#fail(true), connectMs)
-    this.#socket.once('error', () => this.#fail(false))
-    this.#socket.once('connect', () => {
-      if (this.#isOver) return
-      this.#finish()
-      listener.onConnected(adopt(this.#socket, server, context))
-    })
+  /** A connection or a dial ended. Follow with admitWaiting when the exchange that had it has gone on. */
+  release(): void {
+    this.#connectionCount -= 1
   }
 
-  cancel(): void {
-    if (this.#isOver) return
-    this.#finish()
-    this.#socket.destroy()
+  /** Lets those that wait longest dial, as far as the cap allows. */
+  admitWaiting(): void {
+    let isAdmitted = this.admitOne()
+    while (isAdmitted) isAdmitted = this.admitOne()
   }
 
-  #fail(isTimeout: boolean): void {
-    if (this.#isOver) return
-    this.cancel()
-    this.#listener.onDialFailed(isTimeout)
+  /** Lets the one that waits longest dial. False: there is none, or no room. */
+  admitOne(): boolean {
+    const waiter = this.#isInTurn && this.#hasRoom ? this.#queue.shift() : undefined
+    waiter?.onTurn(this, undefined)
+    return waiter !== undefined
   }
 
-  #finish(): void {
-    this.#isOver = true
-    clearTimeout(this.#timer)
+  get #hasRoom(): boolean {
+    const most = this.#settings.connectionsMax
+    return most === 0 || this.#connectionCount < most
   }
-}
 
-/** Goes on with a connected socket's handle, below the socket where that is possible. */
-function adopt(
-  socket: Socket,
-  server: UpstreamServer,
-  context: UpstreamContext,
-): UpstreamConnection {
-  const connection = new UpstreamConnection(server, context)
-  const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
-  const transport =
-    streamInternals === undefined || handle === undefined
-      ? new SocketTransport(socket, connection)
-      : new TcpTransport(handle, connection)
-  connection.attach(transport)
-  transport.start()
-  return connection
+  /** The cap was lowered. */
+  get #isOverfull(): boolean {
+    const most = this.#settings.connectionsMax
+    return most !== 0 && this.#connectionCount > most
+  }
 }

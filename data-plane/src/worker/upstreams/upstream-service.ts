@@ -1,5 +1,8 @@
 /** A service as a worker uses it: its servers and whose turn it is. Survives versions that keep it. Hot: pick. */
+import type { DeadlineSweep } from '../deadline-sweep.ts'
+import type { Gauges } from '../observe/gauges.ts'
 import type { UpstreamServer } from './upstream-server.ts'
+import { WaitQueue } from './wait-queue.ts'
 
 interface Share {
   readonly server: UpstreamServer
@@ -10,10 +13,18 @@ interface Share {
 
 export class UpstreamService {
   isHostPassed = true
+  /** What a name of its servers stands for is not known yet: exchanges wait for that too. */
+  isAwaitingNames = false
+  /** Exchanges wait here while every server is at its cap or its name is looked up, and only then. */
+  readonly queue: WaitQueue
   #shares: Share[] = []
   #weightSum = 0
   #isEven = true
   #turn = 0
+
+  constructor(deadlines: DeadlineSweep, gauges: Gauges) {
+    this.queue = new WaitQueue(deadlines, gauges)
+  }
 
   get serverCount(): number {
     return this.#shares.length
@@ -23,6 +34,10 @@ export class UpstreamService {
   setServers(
     servers: readonly { readonly server: UpstreamServer; readonly weight: number }[],
   ): void {
+    for (const { server, weight } of servers) {
+      if (weight > 0) server.enterTurn()
+      else server.leaveTurn()
+    }
     const before = new Map(this.#shares.map((share) => [share.server, share.credit]))
     this.#shares = servers
       .filter(({ weight }) => weight > 0)
@@ -31,9 +46,40 @@ export class UpstreamService {
     this.#isEven = this.#shares.every((share) => share.weight === this.#shares[0]?.weight)
   }
 
-  /** The next server in turn; undefined when none has a weight. */
+  /** The next server in turn that has or may dial a connection; undefined for none. */
   pick(): UpstreamServer | undefined {
-    if (!this.#isEven) return this.#pickWeighted()
+    return this.queue.isEmpty ? this.#pickInTurn() : undefined
+  }
+
+  /** The next one after a server that failed, so that going on meets every server once. */
+  pickAfter(failed: UpstreamServer): UpstreamServer | undefined {
+    const at = this.#shares.findIndex((share) => share.server === failed)
+    return at === -1 || !this.queue.isEmpty ? this.pick() : this.#pickFree(at)
+  }
+
+  /** After a change of servers or caps: those that wait longest may dial. */
+  admitWaiting(): void {
+    if (this.#shares.length === 0 && !this.isAwaitingNames) this.queue.dismissAll()
+    let isAdmitted = !this.queue.isEmpty
+    while (isAdmitted) isAdmitted = this.#pickInTurn()?.admitOne() === true
+  }
+
+  #pickInTurn(): UpstreamServer | undefined {
+    const server = this.#isEven ? this.#pickNext() : this.#pickWeighted()
+    return server === undefined || server.isFree ? server : this.#pickFree(this.#turn)
+  }
+
+  /** The first that is free after a place, that place coming last. */
+  #pickFree(place: number): UpstreamServer | undefined {
+    const count = this.#shares.length
+    for (let step = 1; step <= count; step += 1) {
+      const server = this.#shares[(place + step) % count]?.server
+      if (server?.isFree === true) return server
+    }
+    return undefined
+  }
+
+  #pickNext(): UpstreamServer | undefined {
     this.#turn = this.#turn + 1 < this.#shares.length ? this.#turn + 1 : 0
     return this.#shares[this.#turn]?.server
   }

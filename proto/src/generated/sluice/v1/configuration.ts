@@ -109,6 +109,12 @@ export interface Service {
   idleConnectionsMax: number
   /** false: the server's own authority is sent as Host instead of what the client sent. */
   passHost: boolean
+  /** Connections to one server from one worker, idle ones included. 0: no cap. */
+  connectionsMax: number
+  /** Exchanges that wait, in one worker, for a connection to a server of this service. More: 503. */
+  queueMax: number
+  /** A kept connection that is older is closed instead of being used again. 0: any age. */
+  connectionAgeMaxMs: number
 }
 
 export interface Server {
@@ -118,7 +124,7 @@ export interface Server {
   weight: number
 }
 
-/** Milliseconds, all above 0. */
+/** Milliseconds, all above 0 but queue_ms. */
 export interface ServiceTimeouts {
   /** From the dial to an established connection. */
   connectMs: number
@@ -126,6 +132,8 @@ export interface ServiceTimeouts {
   firstByteMs: number
   /** The longest silence within a message. */
   idleMs: number
+  /** The longest wait for a connection while every server is at its cap. Then: 503. */
+  queueMs: number
 }
 
 export interface Certificate {
@@ -719,7 +727,16 @@ export const RouterMatch: MessageFns<RouterMatch> = {
 }
 
 function createBaseService(): Service {
-  return { name: '', servers: [], timeouts: undefined, idleConnectionsMax: 0, passHost: false }
+  return {
+    name: '',
+    servers: [],
+    timeouts: undefined,
+    idleConnectionsMax: 0,
+    passHost: false,
+    connectionsMax: 0,
+    queueMax: 0,
+    connectionAgeMaxMs: 0,
+  }
 }
 
 export const Service: MessageFns<Service> = {
@@ -738,6 +755,15 @@ export const Service: MessageFns<Service> = {
     }
     if (message.passHost !== false) {
       writer.uint32(40).bool(message.passHost)
+    }
+    if (message.connectionsMax !== 0) {
+      writer.uint32(48).uint32(message.connectionsMax)
+    }
+    if (message.queueMax !== 0) {
+      writer.uint32(56).uint32(message.queueMax)
+    }
+    if (message.connectionAgeMaxMs !== 0) {
+      writer.uint32(64).uint32(message.connectionAgeMaxMs)
     }
     return writer
   },
@@ -795,6 +821,30 @@ export const Service: MessageFns<Service> = {
             message.passHost = reader.bool()
             continue
           }
+          case 6: {
+            if (tag !== 48) {
+              break
+            }
+
+            message.connectionsMax = reader.uint32()
+            continue
+          }
+          case 7: {
+            if (tag !== 56) {
+              break
+            }
+
+            message.queueMax = reader.uint32()
+            continue
+          }
+          case 8: {
+            if (tag !== 64) {
+              break
+            }
+
+            message.connectionAgeMaxMs = reader.uint32()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -820,6 +870,9 @@ export const Service: MessageFns<Service> = {
         : undefined
     message.idleConnectionsMax = object.idleConnectionsMax ?? 0
     message.passHost = object.passHost ?? false
+    message.connectionsMax = object.connectionsMax ?? 0
+    message.queueMax = object.queueMax ?? 0
+    message.connectionAgeMaxMs = object.connectionAgeMaxMs ?? 0
     return message
   },
 }
@@ -892,7 +945,7 @@ export const Server: MessageFns<Server> = {
 }
 
 function createBaseServiceTimeouts(): ServiceTimeouts {
-  return { connectMs: 0, firstByteMs: 0, idleMs: 0 }
+  return { connectMs: 0, firstByteMs: 0, idleMs: 0, queueMs: 0 }
 }
 
 export const ServiceTimeouts: MessageFns<ServiceTimeouts> = {
@@ -905,6 +958,9 @@ export const ServiceTimeouts: MessageFns<ServiceTimeouts> = {
     }
     if (message.idleMs !== 0) {
       writer.uint32(24).uint32(message.idleMs)
+    }
+    if (message.queueMs !== 0) {
+      writer.uint32(32).uint32(message.queueMs)
     }
     return writer
   },
@@ -946,6 +1002,14 @@ export const ServiceTimeouts: MessageFns<ServiceTimeouts> = {
             message.idleMs = reader.uint32()
             continue
           }
+          case 4: {
+            if (tag !== 32) {
+              break
+            }
+
+            message.queueMs = reader.uint32()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -966,6 +1030,7 @@ export const ServiceTimeouts: MessageFns<ServiceTimeouts> = {
     message.connectMs = object.connectMs ?? 0
     message.firstByteMs = object.firstByteMs ?? 0
     message.idleMs = object.idleMs ?? 0
+    message.queueMs = object.queueMs ?? 0
     return message
   },
 }
