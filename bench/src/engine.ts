@@ -7,7 +7,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeCertificate } from './certificate.ts'
+import { isHostsMet, measureHosts, renderHosts } from './many-hosts.ts'
 import { load, type Measurement, measure } from './measurement.ts'
+import { isMemoryMet, measureMemory, renderMemory } from './memory.ts'
 import { concludeFrom, type Outcome, type Round } from './outcome.ts'
 import { freePort, outputOf, Programs } from './programs.ts'
 import { describeMachine, describeTls, recordOf, render, whole } from './report.ts'
@@ -33,7 +35,11 @@ async function main(): Promise<number> {
   await outputOf('taskset', ['-acp', machine.otherCpus, String(process.pid)])
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   const programs = new Programs()
-  const endEarly = () => void programs.endAll().then(() => process.exit(2))
+  const clean = async () => {
+    await programs.endAll()
+    await rm(directory, { recursive: true, force: true })
+  }
+  const endEarly = () => void clean().then(() => process.exit(2))
   process.once('SIGINT', endEarly).once('SIGTERM', endEarly)
   try {
     const certificate = await makeCertificate(directory)
@@ -42,22 +48,33 @@ async function main(): Promise<number> {
     await startOrigin(programs, { directory, cpus: machine.otherCpus, port: originPort })
     return await run(programs, around, settings)
   } finally {
-    await programs.endAll()
-    await rm(directory, { recursive: true, force: true })
+    await clean()
   }
 }
 
 async function run(programs: Programs, around: Surroundings, settings: Settings): Promise<number> {
   const { outcomes, tls } = await compare(programs, around, settings)
-  say(render(outcomes))
+  if (outcomes.length > 0) say(render(outcomes))
+  const hosts = settings.hosts ? await measureHosts(programs, around, settings) : undefined
+  if (hosts !== undefined) say(renderHosts(hosts))
+  const memory = settings.memory
+    ? await measureMemory(programs, around, settings.seconds)
+    : undefined
+  if (memory !== undefined) say(renderMemory(memory))
   for (const [name, facts] of Object.entries(tls)) say(describeTls(name, facts))
   say(describeMachine(around.machine, settings))
   if (settings.json !== undefined) {
     const { rounds, seconds } = settings
-    const record = { ...recordOf(outcomes), machine: { ...around.machine, tls, rounds, seconds } }
+    const machine = { ...around.machine, tls, rounds, seconds }
+    // What was not measured is undefined and left out.
+    const record = { ...recordOf(outcomes), memory, hosts, machine }
     await writeFile(settings.json, `${JSON.stringify(record, null, 2)}\n`)
   }
-  return outcomes.every(({ isMet }) => isMet) ? 0 : 1
+  const isMet =
+    outcomes.every((outcome) => outcome.isMet) &&
+    (memory === undefined || isMemoryMet(memory)) &&
+    (hosts === undefined || isHostsMet(hosts))
+  return isMet ? 0 : 1
 }
 
 async function compare(

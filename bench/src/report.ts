@@ -33,8 +33,10 @@ export function describeMachine(machine: Machine, settings: Settings): string {
   ].join('\n')
 }
 
-export function describeTls(name: string, { version, cipher, isResumed }: TlsFacts): string {
-  return `TLS of ${name}: ${version}, ${cipher}, sessions ${isResumed ? 'resumed' : 'NOT resumed'}\n`
+export function describeTls(name: string, facts: TlsFacts): string {
+  const resumed = facts.isResumed ? 'resumed' : 'NOT resumed'
+  const renewed = facts.isRenewed ? 'renewed' : 'NOT renewed'
+  return `TLS of ${name}: ${facts.version}, ${facts.cipher}, sessions ${resumed}, then tickets ${renewed}\n`
 }
 
 function cpuRow({ scenario, ratio, haproxyRatio, rounds, isMet, isAimReached }: Outcome): string[] {
@@ -152,7 +154,7 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-function range({ median, least, most }: Spread): string {
+export function range({ median, least, most }: Spread): string {
   return `${median.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`
 }
 

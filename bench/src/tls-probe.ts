@@ -10,19 +10,21 @@ export interface TlsFacts {
   readonly cipher: string
   /** Whether a second connection could go on with the session of the first. */
   readonly isResumed: boolean
+  /** Whether that second connection got a ticket for a third: clients use a TLS 1.3 ticket once. */
+  readonly isRenewed: boolean
 }
 
 export async function probeTls(port: number): Promise<TlsFacts> {
-  const sessions: Buffer[] = []
-  await exchange(port, undefined, sessions)
-  return exchange(port, sessions.at(-1), sessions)
+  const first = await exchange(port, undefined)
+  const second = await exchange(port, first.sessions.at(-1))
+  return { ...second.facts, isRenewed: second.sessions.length > 0 }
 }
 
 async function exchange(
   port: number,
   session: Buffer | undefined,
-  sessions: Buffer[],
-): Promise<TlsFacts> {
+): Promise<{ facts: Omit<TlsFacts, 'isRenewed'>; sessions: Buffer[] }> {
+  const sessions: Buffer[] = []
   const socket: TLSSocket = connect({
     port,
     host: '127.0.0.1',
@@ -42,5 +44,5 @@ async function exchange(
   socket.end(REQUEST)
   socket.resume()
   await once(socket, 'close')
-  return facts
+  return { facts, sessions }
 }
