@@ -3,7 +3,7 @@
 import { applySteadyLoad } from './load/steady.ts'
 import type { SteadyReport } from './load/steady-plan.ts'
 import { applyLoad } from './load/wrk.ts'
-import { cpuSeconds, delayedSeconds } from './processor.ts'
+import { connectionsBegun, cpuSeconds, delayedSeconds } from './processor.ts'
 import { BODY_BYTES, CONNECTIONS, HOST, type Scenario } from './scenarios.ts'
 import type { Subject, SubjectName } from './subjects/subject.ts'
 
@@ -35,8 +35,13 @@ export async function measure(
 ): Promise<Measurement> {
   const { worker, supervisor } = subject
   const before = usageOf(worker, supervisor)
+  const begunBefore = connectionsBegun()
   const answers = await load(subject.ports[scenario.protocol], scenario, { cpus, seconds })
   const after = usageOf(worker, supervisor)
+  const begun = connectionsBegun() - begunBefore
+  if (scenario.isNewConnection && begun < answers.requests) {
+    throw new Error(`${subject.name}: ${answers.requests} requests came over ${begun} connections`)
+  }
   const workerSeconds = after.worker - before.worker
   const supervisorSeconds = after.supervisor - before.supervisor
   const delayed = after.delayed - before.delayed

@@ -63,8 +63,8 @@ export async function outputOf(
     return `${stdout}${stderr}`
   } catch (error) {
     const { code, stdout, stderr } = error as { code?: unknown; stdout?: string; stderr?: string }
-    // wrk prints its version and exits with 1.
-    return code === 'ENOENT' ? undefined : `${stdout ?? ''}${stderr ?? ''}`
+    // A text is why it could not start; a number is its exit code, and that of `wrk -v` is 1.
+    return typeof code === 'string' ? undefined : `${stdout ?? ''}${stderr ?? ''}`
   }
 }
 
