@@ -77,7 +77,7 @@ export async function load(
     seconds,
     warmUpSeconds: STEADY_WARM_UP_SECONDS,
   })
-  if (steady.measured === 0) throw new Error('the steady generator got no answer')
+  if (steady.answered === 0) throw new Error('the steady generator got no answer')
   return { requests: steady.answered, seconds: seconds + STEADY_WARM_UP_SECONDS, steady }
 }
 

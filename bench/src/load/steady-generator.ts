@@ -87,15 +87,15 @@ class SteadyGenerator {
 
   #report(): SteadyReport {
     const first = Math.round(this.#plan.perSecond * this.#plan.warmUpSeconds)
-    const latency = this.#latencyMs.subarray(first).filter((one) => !Number.isNaN(one))
-    const lateness = this.#latenessMs.subarray(first).filter((one) => !Number.isNaN(one))
+    const endMs = performance.now()
+    const sinceDue = (value: number, index: number) =>
+      Number.isNaN(value) ? endMs - this.#dueMs(index) : value
     return {
       answered: this.#answered,
-      measured: latency.length,
       unanswered: this.#scheduled - this.#answered,
       waited: this.#waited,
-      latencyUs: percentilesOf(latency),
-      latenessUs: percentilesOf(lateness),
+      latencyUs: percentilesOf(this.#latencyMs.map(sinceDue).subarray(first)),
+      latenessUs: percentilesOf(this.#latenessMs.map(sinceDue).subarray(first)),
     }
   }
 }

@@ -15,12 +15,11 @@ export interface SteadyPlan {
 export interface SteadyReport {
   /** All answers, those of the warm-up included: what CPU time is divided by. */
   readonly answered: number
-  readonly measured: number
   /** Due and not answered: a proxy or a generator that did not keep up. */
   readonly unanswered: number
   /** Found no free connection when they were due. */
   readonly waited: number
-  /** From the due time to the last byte. */
+  /** From the due time to the last byte, or to the end for what was not answered. */
   readonly latencyUs: Percentiles
   /** From the due time to the moment when the generator came to it: its own fault. */
   readonly latenessUs: Percentiles
