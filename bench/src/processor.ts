@@ -1,4 +1,4 @@
-/** CPU time of other processes, and which CPUs there are, as Linux tells it under /proc. */
+/** CPU time and memory of other processes, connections, and which CPUs there are, as Linux tells it under /proc. */
 import { readFileSync } from 'node:fs'
 
 /** Kernel ticks per second in /proc/PID/stat: USER_HZ, 100 on every Linux that Node runs on. */
@@ -10,6 +10,28 @@ export function cpuSeconds(pid: number): number {
   // The name in parentheses may hold spaces, so fields are counted from its end. man 5 proc_pid_stat.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** Seconds that the process's main thread was ready to run and did not: others had its CPU. */
+export function delayedSeconds(pid: number): number {
+  const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+  return Number(waited) / 1e9
+}
+
+/** Memory that its end would give back. */
+export function privateBytes(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+  const parts = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB$/gm)]
+  return parts.reduce((sum, [, kib]) => sum + Number(kib) * 1024, 0)
+}
+
+/** Connections that programs of this machine have begun so far. */
+export function connectionsBegun(): number {
+  const [names, values] = readFileSync('/proc/net/snmp', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('Tcp:'))
+    .map((line) => line.split(' '))
+  return Number(values?.[names?.indexOf('ActiveOpens') ?? -1])
 }
 
 export function childrenOf(pid: number): number[] {

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
+const START_MS = 30_000
 const END_MS = 5_000
 
 export interface Program {
@@ -62,28 +63,28 @@ export async function outputOf(
     return `${stdout}${stderr}`
   } catch (error) {
     const { code, stdout, stderr } = error as { code?: unknown; stdout?: string; stderr?: string }
-    // wrk prints its version and exits with 1.
-    return code === 'ENOENT' ? undefined : `${stdout ?? ''}${stderr ?? ''}`
+    // A text is why it could not start; a number is its exit code, and that of `wrk -v` is 1.
+    return typeof code === 'string' ? undefined : `${stdout ?? ''}${stderr ?? ''}`
   }
 }
 
+/** Waits until `look` gives something other than undefined or false. A failure names the program and what it said. */
 export async function until<T>(
-  what: string,
-  withinMs: number,
-  look: () => Promise<T | undefined> | T | undefined,
+  program: Program,
+  look: () => Promise<T | false | undefined>,
 ): Promise<T> {
-  const deadline = performance.now() + withinMs
+  const deadline = performance.now() + START_MS
   let last: unknown
   while (performance.now() < deadline) {
     try {
       const value = await look()
-      if (value !== undefined) return value
+      if (value !== undefined && value !== false) return value
     } catch (error) {
       last = error
     }
     await delay(50)
   }
-  throw new Error(`${what}: not within ${withinMs} ms`, { cause: last })
+  throw new Error(`${program.name} is not ready: ${program.output()}`, { cause: last })
 }
 
 export async function freePort(): Promise<number> {

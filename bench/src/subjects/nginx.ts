@@ -1,10 +1,10 @@
 /** nginx twice: as the origin, and as the proxy that ours is compared with. One worker each. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { childrenOf } from './processor.ts'
-import { type Program, type Programs, until } from './programs.ts'
-
-const BODY_BYTES = 1024
+import { childrenOf } from '../processor.ts'
+import { freePort, type Program, type Programs, until } from '../programs.ts'
+import { BODY_BYTES } from '../scenarios.ts'
+import type { Subject, Surroundings } from './subject.ts'
 
 interface Place {
   readonly directory: string
@@ -12,11 +12,15 @@ interface Place {
   readonly port: number
 }
 
-export async function startOrigin(programs: Programs, place: Place): Promise<Program> {
+/**
+ * The small answer comes from memory with the fields that a file would have, since the origin shares its
+ * CPU with the load: what it saves lets a fast proxy be busy.
+ */
+export async function startOrigin(programs: Programs, place: Place): Promise<void> {
   const root = join(place.directory, 'origin', 'files')
   await mkdir(root, { recursive: true })
-  await writeFile(join(root, '1k'), 'x'.repeat(BODY_BYTES))
-  return start(
+  await writeFile(join(root, '64k'), 'x'.repeat(BODY_BYTES['64k']))
+  await start(
     programs,
     'origin',
     place,
@@ -25,17 +29,22 @@ export async function startOrigin(programs: Programs, place: Place): Promise<Pro
     server {
       listen 127.0.0.1:${place.port} backlog=4096;
       root ${root};
+      location = /1k {
+        add_header Last-Modified "Mon, 30 Nov 2026 08:00:00 GMT";
+        add_header ETag '"692bf780-400"';
+        add_header Accept-Ranges bytes;
+        return 200 "${'x'.repeat(BODY_BYTES['1k'])}";
+      }
     }`,
   )
 }
 
 /** The work that our node does by default: Host kept, X-Forwarded-* set, connections to the origin kept. */
-export async function startProxy(
-  programs: Programs,
-  place: Place,
-  originPort: number,
-): Promise<Program> {
-  return start(
+export async function startNginx(programs: Programs, around: Surroundings): Promise<Subject> {
+  const { certificate, directory, machine, originPort } = around
+  const ports = { http: await freePort(), https: await freePort() }
+  const place = { directory, cpus: machine.proxyCpu, port: ports.http }
+  const master = await start(
     programs,
     'nginx',
     place,
@@ -45,8 +54,12 @@ export async function startProxy(
       keepalive 64;
       keepalive_requests 100000000;
     }
+    ssl_certificate ${certificate.chainFile};
+    ssl_certificate_key ${certificate.keyFile};
+    ssl_protocols TLSv1.2 TLSv1.3;
     server {
-      listen 127.0.0.1:${place.port} backlog=4096;
+      listen 127.0.0.1:${ports.http} backlog=4096;
+      listen 127.0.0.1:${ports.https} ssl backlog=4096;
       location / {
         proxy_pass http://origin;
         proxy_http_version 1.1;
@@ -58,13 +71,9 @@ export async function startProxy(
       }
     }`,
   )
-}
-
-/** The process that handles requests. */
-export function workerOf(master: Program): number {
   const [worker] = childrenOf(master.pid)
-  if (worker === undefined) throw new Error(`${master.name} has no worker: ${master.output()}`)
-  return worker
+  if (worker === undefined) throw new Error(`nginx has no worker: ${master.output()}`)
+  return { name: 'nginx', ports, worker }
 }
 
 async function start(
@@ -78,10 +87,7 @@ async function start(
   const file = join(directory, 'nginx.conf')
   await writeFile(file, configuration(directory, servers))
   const master = programs.start(name, place.cpus, 'nginx', ['-c', file, '-p', directory])
-  await until(`${name} to serve (${master.output()})`, 5_000, async () => {
-    const answer = await fetch(`http://127.0.0.1:${place.port}/1k`)
-    return (await answer.text()).length === BODY_BYTES ? true : undefined
-  })
+  await until(master, async () => (await fetch(`http://127.0.0.1:${place.port}/1k`)).ok)
   return master
 }
 

@@ -1,6 +1,7 @@
 /** One run of wrk, and its report read strictly: a run with any failed request is no measurement. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { HOST } from '../scenarios.ts'
 
 const run = promisify(execFile)
 
@@ -8,7 +9,10 @@ export interface Load {
   readonly cpus: string
   readonly connections: number
   readonly url: string
-  readonly host: string
+  /** The request asks for the end of its connection, and wrk opens the next one. */
+  readonly isNewConnection?: boolean
+  /** A Lua file that makes the requests. */
+  readonly script?: string
 }
 
 export interface LoadReport {
@@ -18,11 +22,9 @@ export interface LoadReport {
 
 export async function applyLoad(load: Load, seconds: number): Promise<LoadReport> {
   const wrk = [
-    '-t1',
-    `-c${load.connections}`,
-    `-d${seconds}s`,
-    '-H',
-    `Host: ${load.host}`,
+    ...['-t1', `-c${load.connections}`, `-d${seconds}s`],
+    ...(load.script === undefined ? ['-H', `Host: ${HOST}`] : ['-s', load.script]),
+    ...(load.isNewConnection === true ? ['-H', 'Connection: close'] : []),
     load.url,
   ]
   const { stdout } = await run('taskset', ['-c', load.cpus, 'wrk', ...wrk])
