@@ -20,6 +20,9 @@ export const limits = Object.freeze({
   /** Fields after the last chunk; they are checked and dropped. Longer: 400, or the answer is cut off. */
   trailerBytesMax: 8_192,
 
+  /** Elements of a trusted peer's X-Forwarded-For that are looked at for the client. More: the last one counts. */
+  forwardedHopsMax: 32,
+
   /** One read from a socket; also what is held of pipelined requests before reading stops. */
   readBytesMax: 65_536,
   /** Room of the output buffer beyond one read: a head, chunk framing, an own answer. */

@@ -117,6 +117,14 @@ export class RawClient {
     this.socket.write(text, 'latin1')
   }
 
+  /** Sends, and resolves with what comes next, in one piece. */
+  async answerTo(text: string): Promise<string> {
+    const from = this.received.length
+    this.send(text)
+    await once(this.socket, 'data')
+    return this.received.slice(from)
+  }
+
   /** Sends, half-closes, and resolves with all that comes until the other side ends. */
   async exchange(text: string): Promise<string> {
     this.socket.end(text, 'latin1')

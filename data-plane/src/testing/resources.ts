@@ -5,10 +5,18 @@ function encode(resource: NonNullable<Resource['resource']>): Uint8Array {
   return Resource.encode({ resource }).finish()
 }
 
-export function encodeEntryPoint(
-  name: string,
-  options: { address?: string; trustedPeers?: string[]; isHttps?: boolean } = {},
-): Uint8Array {
+export interface EntryPointOptions {
+  readonly address?: string
+  readonly trustedPeers?: string[]
+  readonly isHttps?: boolean
+}
+
+export interface ServiceOptions {
+  readonly firstByteMs?: number
+  readonly passHost?: boolean
+}
+
+export function encodeEntryPoint(name: string, options: EntryPointOptions = {}): Uint8Array {
   const { address = '127.0.0.1:0', trustedPeers = [], isHttps = false } = options
   const protocol = isHttps ? EntryPointProtocol.HTTPS : EntryPointProtocol.HTTP
   const value = { name, address, protocol, trustedPeers, defaultCertificate: '' }
@@ -36,7 +44,7 @@ export function encodeRouter(
 export function encodeService(
   name: string,
   ports: readonly number[],
-  { firstByteMs = 5_000, passHost = true } = {},
+  { firstByteMs = 5_000, passHost = true }: ServiceOptions = {},
 ): Uint8Array {
   const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
   const timeouts = { connectMs: 1_000, firstByteMs, idleMs: 5_000 }

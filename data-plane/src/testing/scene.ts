@@ -1,7 +1,14 @@
 /** A worker in front of scripted servers, ended after each test. */
 import { afterEach } from 'vitest'
 import { answerOk, RawClient, RawOrigin, type Respond } from './raw-origin.ts'
-import { encodeEntryPoint, encodeRouter, encodeService, encodeSettings } from './resources.ts'
+import {
+  type EntryPointOptions,
+  encodeEntryPoint,
+  encodeRouter,
+  encodeService,
+  encodeSettings,
+  type ServiceOptions,
+} from './resources.ts'
 import { type RunningWorker, startWorker } from './worker.ts'
 
 export const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
@@ -31,14 +38,19 @@ export class Scene {
   /** Routes a.test to a service of these ports. */
   serve(
     ports: number[],
-    options: { firstByteMs?: number; passHost?: boolean } = {},
+    options: ServiceOptions = {},
+    entryPoint: EntryPointOptions = {},
   ): RunningWorker {
-    this.#running = startWorker([
-      encodeEntryPoint('web'),
+    return this.serveResources([
+      encodeEntryPoint('web', entryPoint),
       encodeRouter('r', 's', { hosts: ['a.test'] }),
       encodeService('s', ports, options),
       encodeSettings(10),
     ])
+  }
+
+  serveResources(resources: readonly Uint8Array[]): RunningWorker {
+    this.#running = startWorker(resources)
     return this.#running
   }
 

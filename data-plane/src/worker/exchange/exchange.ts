@@ -3,7 +3,6 @@
  * back-pressure, and ends in exactly one record. The object is used again for the connection's next request,
  * so nothing is allocated for it. Hot.
  */
-import { isIPv6 } from 'node:net'
 import { Outcome } from '@sluice/proto'
 import { NO_ROUTER } from '../../configuration/route-table.ts'
 import { limits } from '../../limits.ts'
@@ -17,8 +16,10 @@ import type {
 } from '../upstreams/upstream-connection.ts'
 import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { ClientConnection } from './client-connection.ts'
+import type { Routing } from './entry-point.ts'
 import { ExchangeRecord } from './exchange-record.ts'
 import type { OwnStatus } from './own-answers.ts'
+import { isInRanges, plainAddress } from './peer-address.ts'
 import { type Peer, Request } from './request.ts'
 import { Tunnel } from './tunnel.ts'
 
@@ -31,7 +32,9 @@ export class Exchange implements AnswerListener, DialListener {
   isAnswerStarted = false
   readonly client: ClientConnection
   readonly #engine: Engine
-  #peer: Peer = { address: '', isTrusted: false, scheme: 'http' }
+  #peer: Peer = { address: '', trustedPeers: undefined, scheme: 'http' }
+  /** The version that says whether the peer is trusted. */
+  #judgedBy: Routing | undefined
   #upstream: UpstreamConnection | undefined
   #dial: Dial | undefined
   #body: BodyLength = BodyLength.NONE
@@ -56,16 +59,14 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   setPeer(remoteAddress: string): void {
-    const address = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
-    const { scheme, routing } = this.client.entryPoint
-    const isTrusted =
-      routing.trustedPeers?.check(address, isIPv6(address) ? 'ipv6' : 'ipv4') === true
-    this.#peer = { address, isTrusted, scheme }
+    this.#judgePeer(plainAddress(remoteAddress), this.client.entryPoint.routing)
   }
 
   /** A complete head in bytes[from..to), just parsed. May end the exchange at once. */
   begin(head: HeadParser, bytes: Buffer, from: number, to: number): void {
     this.#open(to - from)
+    const routing = this.client.entryPoint.routing
+    if (routing !== this.#judgedBy) this.#judgePeer(this.#peer.address, routing)
     const body = head.bodyLength
     this.#body = body
     this.#isRequestWhole = body === BodyLength.NONE
@@ -75,9 +76,8 @@ export class Exchange implements AnswerListener, DialListener {
       return
     }
     this.isHeadRequest = this.request.isHead
-    const { table, routes } = this.client.entryPoint.routing
     const request = this.request
-    const router = table.match(
+    const router = routing.table.match(
       request.canonicalHost,
       request.path,
       request.method,
@@ -87,7 +87,7 @@ export class Exchange implements AnswerListener, DialListener {
       this.#answerOwn(404, Outcome.PROXY_ANSWERED)
       return
     }
-    this.record.route = routes[router]
+    this.record.route = routing.routes[router]
     this.#forward()
   }
 
@@ -249,6 +249,14 @@ export class Exchange implements AnswerListener, DialListener {
       return
     }
     this.#answerUpstreamFailure(failure === 'timeout')
+  }
+
+  #judgePeer(address: string, routing: Routing): void {
+    const { trustedPeers } = routing
+    const isTrusted = trustedPeers !== undefined && isInRanges(trustedPeers, address)
+    const scheme = this.client.entryPoint.scheme
+    this.#judgedBy = routing
+    this.#peer = { address, trustedPeers: isTrusted ? trustedPeers : undefined, scheme }
   }
 
   #open(headBytes: number): void {
