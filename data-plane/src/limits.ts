@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 
-export const limits = Object.freeze({
+export const defaultLimits = Object.freeze({
   /** Longer: 414. */
   requestLineBytesMax: 8_192,
   /** Start line and fields. Longer: 431 to a client, 502 for a server's answer. */
@@ -59,11 +59,33 @@ export const limits = Object.freeze({
 
   /** Connections of one worker from clients. More are closed at once and counted as shed. */
   clientConnectionsMax: 32_768,
+  /**
+   * The same for one client: an IPv4 address or the first 64 bits of an IPv6 one. 0: no bound, since a load
+   * balancer or a large network may stand behind one address. Trusted peers have none.
+   */
+  connectionsPerClientMax: 0,
+  /**
+   * File descriptors that connections leave for dials, listening handles and what Node opens itself. A client
+   * that would take one of them is closed at once and counted as shed; a dial that finds none left gives 503.
+   */
+  descriptorsReserved: 64,
+  /** The same warning is given to the operator at most this often, with how often it held. */
+  warningIntervalMs: 60_000,
   /** How often deadlines are looked at: the precision of all time-outs above. */
   deadlineTickMs: 250,
   /** Exchanges that took longer count as notable in the log sample. */
   slowExchangeMs: 1_000,
 })
+
+/** JSON of limits that are not the default ones, for a worker process. */
+export const CHANGES_VARIABLE = 'SLUICE_WORKER_LIMITS'
+
+export type LimitChanges = Readonly<Partial<Record<keyof typeof defaultLimits, number>>>
+
+const changes: LimitChanges = JSON.parse(process.env[CHANGES_VARIABLE] ?? '{}')
+
+/** Computed once and frozen, so that the compiler of hot code can take them for constants. */
+export const limits = Object.freeze({ ...defaultLimits, ...changes })
 
 assert(limits.requestLineBytesMax < limits.headBytesMax, 'a request line is part of a head')
 assert(limits.headTimeoutMs < limits.clientIdleTimeoutMs, 'a head is due before a quiet connection')

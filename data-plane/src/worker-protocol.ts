@@ -13,6 +13,10 @@ export type SupervisorMessage =
   /** Stop accepting, finish exchanges, exit 0 when none is left or `graceMs` have passed. */
   | { readonly kind: 'drain'; readonly graceMs: number }
 
+export type WorkerWarning =
+  /** The process may open no more files: connections are shed, or requests answered with 503. */
+  'descriptors-used-up'
+
 /** A whole version: encoded sluice.v1 Resource messages, as they came from the control plane. */
 export interface Configure {
   readonly kind: 'configure'
@@ -28,6 +32,8 @@ export type WorkerMessage =
   | { readonly kind: 'rejected'; readonly version: bigint; readonly problems: readonly Problem[] }
   | { readonly kind: 'listening'; readonly entryPoint: string }
   | WorkerReport
+  /** For the operator's log, at most once in a while; `times`: how often it held since the time before. */
+  | { readonly kind: 'warning'; readonly warning: WorkerWarning; readonly times: number }
   /** The last message of a worker that drained; its final report came before it. */
   | { readonly kind: 'drained' }
 

@@ -95,6 +95,8 @@ export class RawClient {
   readonly socket: Socket
   received = ''
   hasEnded = false
+  /** Its end came, or a reset. */
+  isOver = false
 
   private constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
@@ -104,6 +106,10 @@ export class RawClient {
     })
     this.socket.on('end', () => {
       this.hasEnded = true
+      this.isOver = true
+    })
+    this.socket.on('close', () => {
+      this.isOver = true
     })
   }
 
@@ -123,6 +129,12 @@ export class RawClient {
     this.send(text)
     await once(this.socket, 'data')
     return this.received.slice(from)
+  }
+
+  /** Resolves with all that came when the connection is over. */
+  async over(): Promise<string> {
+    if (!this.isOver) await once(this.socket, 'close')
+    return this.received
   }
 
   /** Sends, half-closes, and resolves with all that comes until the other side ends. */

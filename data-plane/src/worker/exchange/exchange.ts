@@ -14,7 +14,12 @@ import type {
   UpstreamConnection,
   UpstreamFailure,
 } from '../upstreams/upstream-connection.ts'
-import type { Dial, DialListener, UpstreamServer } from '../upstreams/upstream-server.ts'
+import type {
+  Dial,
+  DialFailure,
+  DialListener,
+  UpstreamServer,
+} from '../upstreams/upstream-server.ts'
 import type { ClientConnection } from './client-connection.ts'
 import type { Routing } from './entry-point.ts'
 import { ExchangeRecord } from './exchange-record.ts'
@@ -170,14 +175,19 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   /** Nothing was sent, so any request may go to the next server. */
-  onDialFailed(isTimeout: boolean): void {
+  onDialFailed(failure: DialFailure): void {
     this.#dial = undefined
+    if (failure === 'exhausted') {
+      this.#engine.warnings.warn('descriptors-used-up')
+      this.#answerOwn(503, Outcome.SHED)
+      return
+    }
     const isLast = this.record.attempts >= Math.min(limits.attemptsMax, this.#serverCount())
     if (!isLast) {
       this.#dialNext(undefined)
       return
     }
-    this.#answerUpstreamFailure(isTimeout)
+    this.#answerUpstreamFailure(failure === 'timeout')
   }
 
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {

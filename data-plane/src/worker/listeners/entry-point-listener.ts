@@ -15,25 +15,37 @@ import { limits } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { ClientConnection } from '../exchange/client-connection.ts'
 import type { EntryPoint } from '../exchange/entry-point.ts'
+import { isInRanges, plainAddress } from '../exchange/peer-address.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
+import type { Admission } from './admission.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
 const BACKLOG = 511
 
+/** What of the worker its listeners need. */
+export interface ListenerParts {
+  readonly engine: Engine
+  readonly admission: Admission
+  readonly contexts: TlsContexts
+}
+
 export class EntryPointListener {
   readonly entryPoint: EntryPoint
   readonly #engine: Engine
+  readonly #admission: Admission
   readonly #handle: StreamHandle
   readonly #tlsServer: TlsServer | undefined
   #isClosed = false
   #defaultCertificate: Certificate | undefined
   #stopFollowing: () => void = () => {}
 
-  constructor(engine: Engine, entryPoint: EntryPoint, handle: StreamHandle, contexts: TlsContexts) {
+  constructor(parts: ListenerParts, entryPoint: EntryPoint, handle: StreamHandle) {
+    const { engine, admission, contexts } = parts
     this.#engine = engine
+    this.#admission = admission
     this.entryPoint = entryPoint
     this.#handle = handle
     this.#tlsServer = entryPoint.scheme === 'https' ? this.#makeTlsServer(contexts) : undefined
@@ -57,20 +69,27 @@ export class EntryPointListener {
   }
 
   #accept(handle: StreamHandle): void {
-    const gauges = this.#engine.gauges
-    if (gauges.connectionsOpen >= limits.clientConnectionsMax) {
-      gauges.connectionsShed += 1
+    const client = this.#admission.isClientBounded ? peerAddress(handle) : ''
+    if (!this.#admission.hasRoom || (client !== '' && !this.#enter(client))) {
+      this.#engine.gauges.connectionsShed += 1
       handle.close()
       return
     }
-    gauges.connectionsAccepted += 1
+    this.#engine.gauges.connectionsAccepted += 1
+    const leave = client === '' ? undefined : () => this.#admission.leave(client)
     if (this.#tlsServer !== undefined) {
-      this.#shake(this.#tlsServer, handle)
+      this.#shake(this.#tlsServer, socketOf(handle, leave))
     } else if (streamInternals === undefined) {
-      this.#begin((connection) => new SocketTransport(socketOf(handle), connection))
+      this.#begin((connection) => new SocketTransport(socketOf(handle, leave), connection))
     } else {
-      this.#begin((connection) => new TcpTransport(handle, connection))
+      this.#begin((connection) => new TcpTransport(handle, connection, leave))
     }
+  }
+
+  #enter(client: string): boolean {
+    const { trustedPeers } = this.entryPoint.routing
+    const isTrusted = trustedPeers !== undefined && isInRanges(trustedPeers, client)
+    return this.#admission.enter(client, isTrusted)
   }
 
   #begin(open: (connection: ClientConnection) => TcpTransport | SocketTransport): void {
@@ -81,8 +100,7 @@ export class EntryPointListener {
     transport.start()
   }
 
-  #shake(server: TlsServer, handle: StreamHandle): void {
-    const socket = socketOf(handle)
+  #shake(server: TlsServer, socket: Socket): void {
     socket.setNoDelay(true)
     server.emit('connection', socket)
   }
@@ -130,9 +148,17 @@ function contextOptions(certificate: Certificate | undefined): SecureContextOpti
   return { cert: certificate.chainPem, key: certificate.privateKeyPem }
 }
 
-function socketOf(handle: StreamHandle): Socket {
+/** `onClosed`: called once. */
+function socketOf(handle: StreamHandle, onClosed: (() => void) | undefined): Socket {
   const options = { handle, allowHalfOpen: true }
   const socket: Socket = Reflect.construct(Socket, [options])
   socket.on('error', () => socket.destroy())
+  if (onClosed !== undefined) socket.once('close', onClosed)
   return socket
+}
+
+function peerAddress(handle: StreamHandle): string {
+  const peer: { address?: string } = {}
+  handle.getpeername(peer)
+  return plainAddress(peer.address ?? '')
 }

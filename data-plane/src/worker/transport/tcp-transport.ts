@@ -43,6 +43,7 @@ function ignoreStatus(): void {}
 export class TcpTransport implements Transport {
   readonly remoteAddress: string
   readonly #handle: StreamHandle
+  readonly #onReleased: (() => void) | undefined
   #listener: TransportListener
   #pendingWrites = 0
   #isBroken = false
@@ -50,8 +51,10 @@ export class TcpTransport implements Transport {
   #isEnding = false
   #isClosed = false
 
-  constructor(handle: StreamHandle, listener: TransportListener) {
+  /** `onReleased`: called once, when the descriptor is closed. */
+  constructor(handle: StreamHandle, listener: TransportListener, onReleased?: () => void) {
     this.#handle = handle
+    this.#onReleased = onReleased
     this.#listener = listener
     const peer: { address?: string } = {}
     handle.getpeername(peer)
@@ -113,13 +116,13 @@ export class TcpTransport implements Transport {
   destroy(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#handle.close()
+    this.#handle.close(this.#onReleased)
   }
 
   reset(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.#handle.reset() !== 0) this.#handle.close()
+    if (this.#handle.reset(this.#onReleased) !== 0) this.#handle.close(this.#onReleased)
   }
 
   received(length: number): void {

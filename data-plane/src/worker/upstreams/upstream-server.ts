@@ -32,9 +32,15 @@ export interface UpstreamContext {
   readonly gauges: Gauges
 }
 
+/** Why a dial did not give a connection. 'exhausted': this process or machine has nothing left to dial with. */
+export type DialFailure = 'refused' | 'timeout' | 'exhausted'
+
+/** No fault of the server, and the next one would meet it too. */
+const EXHAUSTION = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])
+
 export interface DialListener {
   onConnected(connection: UpstreamConnection): void
-  onDialFailed(isTimeout: boolean): void
+  onDialFailed(failure: DialFailure): void
 }
 
 export class UpstreamServer {
@@ -99,8 +105,10 @@ export class Dial {
     this.#socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
     // A paused socket does not start to read by itself when it is connected.
     this.#socket.pause()
-    this.#timer = setTimeout(() => this.#fail(true), connectMs)
-    this.#socket.once('error', () => this.#fail(false))
+    this.#timer = setTimeout(() => this.#fail('timeout'), connectMs)
+    this.#socket.once('error', (error: NodeJS.ErrnoException) => {
+      this.#fail(EXHAUSTION.has(error.code ?? '') ? 'exhausted' : 'refused')
+    })
     this.#socket.once('connect', () => {
       if (this.#isOver) return
       this.#finish()
@@ -114,10 +122,10 @@ export class Dial {
     this.#socket.destroy()
   }
 
-  #fail(isTimeout: boolean): void {
+  #fail(failure: DialFailure): void {
     if (this.#isOver) return
     this.cancel()
-    this.#listener.onDialFailed(isTimeout)
+    this.#listener.onDialFailed(failure)
   }
 
   #finish(): void {
