@@ -34,6 +34,10 @@ export const defaultLimits = Object.freeze({
   headTimeoutMs: 10_000,
   /** From the accept to a finished TLS handshake; then the connection is closed. */
   handshakeTimeoutMs: 10_000,
+  /** A PROXY protocol header of version 1, line end included. Longer: closed without an answer. */
+  proxyLineBytesMax: 107,
+  /** The same of version 2: the fixed part, addresses and TLVs. */
+  proxyHeaderBytesMax: 16 + 4_096,
   /** No request on a kept connection: closed. */
   clientIdleTimeoutMs: 75_000,
   /** No progress of a body in either direction on the client's side: closed. */

@@ -100,4 +100,6 @@ export interface WorkerGauges {
   readonly upstreamConnectionsIdle: number
   /** connections refused since a limit was reached */
   readonly connectionsShed: number
+  /** connections closed since their PROXY protocol header was malformed, too long or late */
+  readonly proxyHeadersRefused: number
 }

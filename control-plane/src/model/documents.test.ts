@@ -22,6 +22,7 @@ it('fills in every default of a service, its servers and its time-outs', () => {
     timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1 },
     idleConnectionsMax: 64,
     passHost: true,
+    proxyProtocol: 'off',
   })
 })
 

@@ -2,9 +2,11 @@
 import {
   type EntryPoint as EntryPointMessage,
   EntryPointProtocol,
+  ProxyProtocol,
   Resource as ResourceMessage,
+  type Service as ServiceMessage,
 } from '@sluice/proto'
-import type { EntryPoint, Resource } from '../model/resources.ts'
+import type { EntryPoint, Resource, Service } from '../model/resources.ts'
 
 /** `privateKeyPem` is for certificates only. Its bytes are in what comes out: never log, never store. */
 export function encodeResource(resource: Resource, privateKeyPem = ''): Uint8Array {
@@ -18,7 +20,7 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
     case 'router':
       return { $case: 'router', value: resource.spec }
     case 'service':
-      return { $case: 'service', value: resource.spec }
+      return { $case: 'service', value: toService(resource.spec) }
     case 'certificate': {
       const { name, chainPem, hosts } = resource.spec
       return { $case: 'certificate', value: { name, chainPem, hosts, privateKeyPem } }
@@ -35,5 +37,18 @@ function toEntryPoint(spec: EntryPoint): EntryPointMessage {
     protocol: EntryPointProtocol[spec.protocol === 'https' ? 'HTTPS' : 'HTTP'],
     trustedPeers: spec.trustedPeers,
     defaultCertificate: spec.defaultCertificate ?? '',
+    // One that was stored before the field existed has none.
+    proxyProtocolPeers: spec.proxyProtocolPeers ?? [],
   }
+}
+
+const PROXY_PROTOCOLS = {
+  off: ProxyProtocol.UNSPECIFIED,
+  v1: ProxyProtocol.V1,
+  v2: ProxyProtocol.V2,
+} as const
+
+function toService(spec: Service): ServiceMessage {
+  // One that was stored before the field existed has none.
+  return { ...spec, proxyProtocol: PROXY_PROTOCOLS[spec.proxyProtocol ?? 'off'] }
 }

@@ -61,6 +61,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
     protocol: 'https',
     defaultCertificate: 'c',
     trustedPeers: ['10.0.0.0/8'],
+    proxyProtocolPeers: ['10.1.0.0/16'],
   }
   await publish(service(), router(), site(), put('entry-point', secure))
   expect(decoded()).toEqual([
@@ -72,6 +73,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
         timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000 },
         idleConnectionsMax: 64,
         passHost: true,
+        proxyProtocol: 0,
       },
     },
     {
@@ -100,6 +102,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
         address: ':443',
         protocol: 2,
         trustedPeers: ['10.0.0.0/8'],
+        proxyProtocolPeers: ['10.1.0.0/16'],
         defaultCertificate: 'c',
       },
     },

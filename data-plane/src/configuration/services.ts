@@ -1,6 +1,6 @@
 /** A service's servers and bounds in the form that workers dial with. */
 import { isIP } from 'node:net'
-import { type Problem, ResourceKind, type Service } from '@sluice/proto'
+import { type Problem, ProxyProtocol, ResourceKind, type Service } from '@sluice/proto'
 import { problem } from './problems.ts'
 
 export interface CompiledService {
@@ -10,7 +10,11 @@ export interface CompiledService {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly idleConnectionsMax: number
+  readonly proxyProtocol: ProxyHeaderVersion
 }
+
+/** What a connection to a server begins with. */
+export type ProxyHeaderVersion = 'off' | 'v1' | 'v2'
 
 export interface CompiledServer {
   /** A name or an address, without brackets. */
@@ -48,12 +52,30 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
   ) {
     report('timeouts', 'all must be given and above 0')
   }
+  const proxyProtocol = headerVersion(service.proxyProtocol)
+  if (proxyProtocol === undefined) {
+    report('proxyProtocol', 'a version that this node does not know')
+  }
   return {
     servers,
+    proxyProtocol: proxyProtocol ?? 'off',
     isHostPassed: service.passHost,
     connectMs: timeouts?.connectMs ?? 1,
     firstByteMs: timeouts?.firstByteMs ?? 1,
     idleMs: timeouts?.idleMs ?? 1,
     idleConnectionsMax: service.idleConnectionsMax,
+  }
+}
+
+function headerVersion(version: ProxyProtocol): ProxyHeaderVersion | undefined {
+  switch (version) {
+    case ProxyProtocol.UNSPECIFIED:
+      return 'off'
+    case ProxyProtocol.V1:
+      return 'v1'
+    case ProxyProtocol.V2:
+      return 'v2'
+    default:
+      return undefined
   }
 }

@@ -38,6 +38,7 @@ export class NodeCounters {
     this.#gone.exchangesStarted += last.exchangesStarted
     this.#gone.exchangesEnded += last.exchangesStarted
     this.#gone.connectionsShed += last.connectionsShed
+    this.#gone.proxyHeadersRefused += last.proxyHeadersRefused
   }
 
   traffic(): Iterable<TrafficTotal> {
@@ -87,6 +88,7 @@ function noGauges(): Gauges {
     upstreamConnectionsOpen: 0,
     upstreamConnectionsIdle: 0,
     connectionsShed: 0,
+    proxyHeadersRefused: 0,
   }
 }
 

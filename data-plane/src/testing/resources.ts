@@ -1,5 +1,5 @@
 /** Resources of a version, encoded as the control plane sends them, for the node's own tests. */
-import { EntryPointProtocol, Resource, type RouterMatch } from '@sluice/proto'
+import { EntryPointProtocol, ProxyProtocol, Resource, type RouterMatch } from '@sluice/proto'
 
 function encode(resource: NonNullable<Resource['resource']>): Uint8Array {
   return Resource.encode({ resource }).finish()
@@ -8,18 +8,22 @@ function encode(resource: NonNullable<Resource['resource']>): Uint8Array {
 export interface EntryPointOptions {
   readonly address?: string
   readonly trustedPeers?: string[]
+  readonly proxyProtocolPeers?: string[]
+  readonly defaultCertificate?: string
   readonly isHttps?: boolean
 }
 
 export interface ServiceOptions {
   readonly firstByteMs?: number
   readonly passHost?: boolean
+  readonly proxyProtocol?: ProxyProtocol
 }
 
 export function encodeEntryPoint(name: string, options: EntryPointOptions = {}): Uint8Array {
-  const { address = '127.0.0.1:0', trustedPeers = [], isHttps = false } = options
+  const { address = '127.0.0.1:0', isHttps = false, ...rest } = options
   const protocol = isHttps ? EntryPointProtocol.HTTPS : EntryPointProtocol.HTTP
-  const value = { name, address, protocol, trustedPeers, defaultCertificate: '' }
+  const none = { trustedPeers: [], proxyProtocolPeers: [], defaultCertificate: '' }
+  const value = { ...none, name, address, protocol, ...rest }
   return encode({ $case: 'entryPoint', value })
 }
 
@@ -44,11 +48,13 @@ export function encodeRouter(
 export function encodeService(
   name: string,
   ports: readonly number[],
-  { firstByteMs = 5_000, passHost = true }: ServiceOptions = {},
+  options: ServiceOptions = {},
 ): Uint8Array {
+  const { firstByteMs = 5_000, passHost = true } = options
+  const proxyProtocol = options.proxyProtocol ?? ProxyProtocol.UNSPECIFIED
   const servers = ports.map((port) => ({ url: `http://127.0.0.1:${port}`, weight: 1 }))
   const timeouts = { connectMs: 1_000, firstByteMs, idleMs: 5_000 }
-  const value = { name, servers, timeouts, idleConnectionsMax: 64, passHost }
+  const value = { name, servers, timeouts, idleConnectionsMax: 64, passHost, proxyProtocol }
   return encode({ $case: 'service', value })
 }
 

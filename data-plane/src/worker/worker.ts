@@ -157,7 +157,8 @@ export class Worker {
       if (!wanted.has(name)) this.unlisten(name)
     }
     for (const { name, protocol, routes: table, ...rest } of configuration.entryPoints) {
-      const routing = { table, routes, trustedPeers: rest.trustedPeers }
+      const { trustedPeers, proxyProtocolPeers } = rest
+      const routing = { table, routes, trustedPeers, proxyProtocolPeers }
       const existing = this.#entryPoints.get(name)
       if (existing === undefined) {
         this.#entryPoints.set(name, {

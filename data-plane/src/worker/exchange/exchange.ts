@@ -9,6 +9,7 @@ import { limits } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { BodyLength } from '../http1/framing.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
+import type { Transport } from '../transport/transport.ts'
 import type {
   AnswerListener,
   UpstreamConnection,
@@ -21,11 +22,10 @@ import type {
   UpstreamServer,
 } from '../upstreams/upstream-server.ts'
 import type { ClientConnection } from './client-connection.ts'
-import type { Routing } from './entry-point.ts'
+import { ClientPeer } from './client-peer.ts'
 import { ExchangeRecord } from './exchange-record.ts'
 import type { OwnStatus } from './own-answers.ts'
-import { isInRanges, plainAddress } from './peer-address.ts'
-import { type Peer, Request } from './request.ts'
+import { Request } from './request.ts'
 import { Tunnel } from './tunnel.ts'
 
 export class Exchange implements AnswerListener, DialListener {
@@ -37,9 +37,7 @@ export class Exchange implements AnswerListener, DialListener {
   isAnswerStarted = false
   readonly client: ClientConnection
   readonly #engine: Engine
-  #peer: Peer = { address: '', trustedPeers: undefined, scheme: 'http' }
-  /** The version that says whether the peer is trusted. */
-  #judgedBy: Routing | undefined
+  readonly #peer: ClientPeer
   #upstream: UpstreamConnection | undefined
   #dial: Dial | undefined
   #body: BodyLength = BodyLength.NONE
@@ -52,6 +50,7 @@ export class Exchange implements AnswerListener, DialListener {
   constructor(engine: Engine, client: ClientConnection) {
     this.#engine = engine
     this.client = client
+    this.#peer = new ClientPeer(client.entryPoint)
     this.record = new ExchangeRecord(engine)
   }
 
@@ -63,15 +62,15 @@ export class Exchange implements AnswerListener, DialListener {
     return this.record.isOpen
   }
 
-  setPeer(remoteAddress: string): void {
-    this.#judgePeer(plainAddress(remoteAddress), this.client.entryPoint.routing)
+  setPeer(transport: Transport): void {
+    this.#peer.set(transport)
   }
 
   /** A complete head in bytes[from..to), just parsed. May end the exchange at once. */
   begin(head: HeadParser, bytes: Buffer, from: number, to: number): void {
     this.#open(to - from)
     const routing = this.client.entryPoint.routing
-    if (routing !== this.#judgedBy) this.#judgePeer(this.#peer.address, routing)
+    this.#peer.judge(routing)
     const body = head.bodyLength
     this.#body = body
     this.#isRequestWhole = body === BodyLength.NONE
@@ -261,14 +260,6 @@ export class Exchange implements AnswerListener, DialListener {
     this.#answerUpstreamFailure(failure === 'timeout')
   }
 
-  #judgePeer(address: string, routing: Routing): void {
-    const { trustedPeers } = routing
-    const isTrusted = trustedPeers !== undefined && isInRanges(trustedPeers, address)
-    const scheme = this.client.entryPoint.scheme
-    this.#judgedBy = routing
-    this.#peer = { address, trustedPeers: isTrusted ? trustedPeers : undefined, scheme }
-  }
-
   #open(headBytes: number): void {
     this.record.open(headBytes)
     this.client.writer.byteCount = 0
@@ -301,6 +292,8 @@ export class Exchange implements AnswerListener, DialListener {
     this.#upstream = connection
     this.record.server = connection.server
     connection.begin(this)
+    const { proxyProtocol } = connection.server.settings
+    if (proxyProtocol !== 'off') this.#engine.output.text(this.#peer.proxyHeader(proxyProtocol))
     const isHostPassed = this.record.route?.upstreams.isHostPassed !== false
     const authority =
       isHostPassed && this.request.host !== '' ? undefined : connection.server.settings.authority

@@ -4,10 +4,10 @@
  */
 import type { BlockList } from 'node:net'
 import { limits } from '../../limits.ts'
+import { elementAddress, isInRanges } from '../addresses/peer-address.ts'
 import { Field } from '../http1/field-names.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import { fieldValue } from '../http1/kept-fields.ts'
-import { elementAddress, isInRanges } from './peer-address.ts'
 
 export interface ForwardingPeer {
   readonly address: string

@@ -12,18 +12,23 @@ import {
 } from 'node:tls'
 import type { Certificate } from '@sluice/proto'
 import { limits } from '../../limits.ts'
+import { isInRanges, plainAddress } from '../addresses/peer-address.ts'
 import type { Engine } from '../engine.ts'
 import { ClientConnection } from '../exchange/client-connection.ts'
 import type { EntryPoint } from '../exchange/entry-point.ts'
-import { isInRanges, plainAddress } from '../exchange/peer-address.ts'
+import { announce } from '../transport/announced-ends.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
 import type { Admission } from './admission.ts'
+import { ProxyHeaderReader } from './proxy-header-reader.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
 const BACKLOG = 511
+const NOTHING = Buffer.alloc(0)
+/** In place of what to call at the end: the client has too many connections. */
+const REFUSED = (): void => {}
 
 /** What of the worker its listeners need. */
 export interface ListenerParts {
@@ -69,14 +74,21 @@ export class EntryPointListener {
   }
 
   #accept(handle: StreamHandle): void {
-    const client = this.#admission.isClientBounded ? peerAddress(handle) : ''
-    if (!this.#admission.hasRoom || (client !== '' && !this.#enter(client))) {
-      this.#engine.gauges.connectionsShed += 1
+    const { proxyProtocolPeers } = this.entryPoint.routing
+    const gauges = this.#engine.gauges
+    const hasRoom = this.#admission.hasRoom
+    if (hasRoom && proxyProtocolPeers && isInRanges(proxyProtocolPeers, peerAddress(handle))) {
+      gauges.connectionsAccepted += 1
+      this.#awaitProxyHeader(handle)
+      return
+    }
+    const leave = hasRoom ? this.#enter(handle) : REFUSED
+    if (leave === REFUSED) {
+      gauges.connectionsShed += 1
       handle.close()
       return
     }
-    this.#engine.gauges.connectionsAccepted += 1
-    const leave = client === '' ? undefined : () => this.#admission.leave(client)
+    gauges.connectionsAccepted += 1
     if (this.#tlsServer !== undefined) {
       this.#shake(this.#tlsServer, socketOf(handle, leave))
     } else if (streamInternals === undefined) {
@@ -86,18 +98,65 @@ export class EntryPointListener {
     }
   }
 
-  #enter(client: string): boolean {
+  /** Counts the client's connection, if that is bounded; what to call when it is closed. */
+  #enter(handle: StreamHandle, isProxied = false): (() => void) | undefined {
+    const client = this.#admission.isClientBounded ? peerAddress(handle) : ''
+    if (client === '') return undefined
     const { trustedPeers } = this.entryPoint.routing
-    const isTrusted = trustedPeers !== undefined && isInRanges(trustedPeers, client)
-    return this.#admission.enter(client, isTrusted)
+    const isTrusted = isProxied || (trustedPeers !== undefined && isInRanges(trustedPeers, client))
+    if (!this.#admission.enter(client, isTrusted)) return REFUSED
+    return () => this.#admission.leave(client)
   }
 
-  #begin(open: (connection: ClientConnection) => TcpTransport | SocketTransport): void {
+  #awaitProxyHeader(handle: StreamHandle): void {
+    const gauges = this.#engine.gauges
+    new ProxyHeaderReader(socketOf(handle, undefined), this.#engine.deadlines, {
+      onHeader: (socket, ends, rest) => {
+        if (ends !== undefined) announce(handle, ends)
+        const leave = this.#enter(handle, ends === undefined)
+        if (leave === REFUSED) {
+          gauges.connectionsShed += 1
+          gauges.connectionsClosed += 1
+          socket.destroy()
+          return
+        }
+        this.#goOn(handle, socket, rest, leave)
+      },
+      onNoHeader: (isRefused) => {
+        gauges.connectionsClosed += 1
+        if (isRefused) gauges.proxyHeadersRefused += 1
+      },
+    })
+  }
+
+  /** After the PROXY protocol header: with TLS or HTTP, whose first bytes may be in `rest`. */
+  #goOn(handle: StreamHandle, socket: Socket, rest: Buffer, leave: (() => void) | undefined): void {
+    if (this.#tlsServer === undefined && streamInternals !== undefined) {
+      // The transport starts to read anew, and to start twice is an error.
+      handle.readStop()
+      this.#begin((connection) => new TcpTransport(handle, connection, leave), rest)
+      return
+    }
+    if (leave !== undefined) socket.once('close', leave)
+    if (this.#tlsServer === undefined) {
+      this.#begin((connection) => new SocketTransport(socket, connection), rest)
+      socket.resume()
+      return
+    }
+    if (rest.length > 0) socket.unshift(rest)
+    this.#shake(this.#tlsServer, socket)
+  }
+
+  #begin(
+    open: (connection: ClientConnection) => TcpTransport | SocketTransport,
+    early: Buffer = NOTHING,
+  ): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)
     connection.attach(transport)
     transport.start()
+    if (early.length > 0) connection.onBytes(early, early.length)
   }
 
   #shake(server: TlsServer, socket: Socket): void {

@@ -5,6 +5,7 @@ export class Gauges {
   connectionsAccepted = 0
   connectionsClosed = 0
   connectionsShed = 0
+  proxyHeadersRefused = 0
   exchangesStarted = 0
   exchangesEnded = 0
   upstreamConnectionsOpen = 0
@@ -25,6 +26,7 @@ export class Gauges {
       upstreamConnectionsOpen: this.upstreamConnectionsOpen,
       upstreamConnectionsIdle: this.upstreamConnectionsIdle,
       connectionsShed: this.connectionsShed,
+      proxyHeadersRefused: this.proxyHeadersRefused,
     }
   }
 }

@@ -6,7 +6,7 @@
 import { getSystemErrorName } from 'node:util'
 import { limits } from '../../limits.ts'
 import { type StreamHandle, streamInternals, type WriteRequest } from './stream-internals.ts'
-import { type Transport, type TransportListener, WriteResult } from './transport.ts'
+import { type Endpoints, type Transport, type TransportListener, WriteResult } from './transport.ts'
 
 const UV_EOF = -4095
 const readBuffer = Buffer.allocUnsafeSlow(limits.readBytesMax)
@@ -63,6 +63,19 @@ export class TcpTransport implements Transport {
     handle.onread = onRead
     handle.setNoDelay(true)
     handle.useUserBuffer(readBuffer)
+  }
+
+  endpoints(): Endpoints {
+    const source: { address?: string; port?: number } = {}
+    const destination: { address?: string; port?: number } = {}
+    this.#handle.getpeername(source)
+    this.#handle.getsockname(destination)
+    return {
+      sourceAddress: source.address ?? '',
+      sourcePort: source.port ?? 0,
+      destinationAddress: destination.address ?? '',
+      destinationPort: destination.port ?? 0,
+    }
   }
 
   listenWith(listener: TransportListener): void {

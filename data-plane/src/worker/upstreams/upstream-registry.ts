@@ -22,9 +22,10 @@ export class UpstreamRegistry {
       service.setServers(
         settings.servers.map((server, index) => {
           const { weight, ...address } = server
-          const key = `${name}\n${address.host}\n${address.port}\n${occurrence(settings, index)}`
-          const { connectMs, firstByteMs, idleMs, idleConnectionsMax } = settings
-          const bounds = { connectMs, firstByteMs, idleMs, idleConnectionsMax }
+          const { connectMs, firstByteMs, idleMs, idleConnectionsMax, proxyProtocol } = settings
+          // Connections that began otherwise cannot serve what a new version asks for.
+          const key = `${name}\n${address.host}\n${address.port}\n${proxyProtocol}\n${occurrence(settings, index)}`
+          const bounds = { connectMs, firstByteMs, idleMs, idleConnectionsMax, proxyProtocol }
           const upstream = this.#server(key, { ...address, ...bounds })
           servers.set(key, upstream)
           return { server: upstream, weight }

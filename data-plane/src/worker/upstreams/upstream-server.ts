@@ -3,6 +3,7 @@
  * the one used last is the least likely to have been closed by the server. Survives versions that keep it.
  */
 import { connect, type Socket } from 'node:net'
+import type { ProxyHeaderVersion } from '../../configuration/services.ts'
 import type { DeadlineSweep } from '../deadline-sweep.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
@@ -22,6 +23,8 @@ export interface ServerSettings {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly idleConnectionsMax: number
+  /** What each connection begins with. */
+  readonly proxyProtocol: ProxyHeaderVersion
 }
 
 /** What of the worker its server connections need. */

@@ -40,6 +40,17 @@ export namespace EntryPointProtocol {
   export type UNRECOGNIZED = typeof EntryPointProtocol.UNRECOGNIZED
 }
 
+export const ProxyProtocol = { UNSPECIFIED: 0, V1: 1, V2: 2, UNRECOGNIZED: -1 } as const
+
+export type ProxyProtocol = (typeof ProxyProtocol)[keyof typeof ProxyProtocol]
+
+export namespace ProxyProtocol {
+  export type UNSPECIFIED = typeof ProxyProtocol.UNSPECIFIED
+  export type V1 = typeof ProxyProtocol.V1
+  export type V2 = typeof ProxyProtocol.V2
+  export type UNRECOGNIZED = typeof ProxyProtocol.UNRECOGNIZED
+}
+
 /**
  * One object of a version. A node hashes the encoded bytes of each Resource as they came, so fields that
  * its software does not know still count.
@@ -73,6 +84,11 @@ export interface EntryPoint {
    * such handshakes are refused (RFC 6066 section 3, unrecognized_name).
    */
   defaultCertificate: string
+  /**
+   * Peers, as CIDR ranges, that begin each connection with a PROXY protocol header (v1 or v2), before TLS too.
+   * What it says is the peer's address from there on. From any other peer such a header is malformed HTTP.
+   */
+  proxyProtocolPeers: string[]
 }
 
 /** A match on entry points that ends in a service. */
@@ -109,6 +125,11 @@ export interface Service {
   idleConnectionsMax: number
   /** false: the server's own authority is sent as Host instead of what the client sent. */
   passHost: boolean
+  /**
+   * Each connection to a server begins with a header of this kind that says who the client is, and carries one
+   * exchange of that client. Unspecified: none.
+   */
+  proxyProtocol: ProxyProtocol
 }
 
 export interface Server {
@@ -407,7 +428,14 @@ export const ResourceKey: MessageFns<ResourceKey> = {
 }
 
 function createBaseEntryPoint(): EntryPoint {
-  return { name: '', address: '', protocol: 0, trustedPeers: [], defaultCertificate: '' }
+  return {
+    name: '',
+    address: '',
+    protocol: 0,
+    trustedPeers: [],
+    defaultCertificate: '',
+    proxyProtocolPeers: [],
+  }
 }
 
 export const EntryPoint: MessageFns<EntryPoint> = {
@@ -426,6 +454,9 @@ export const EntryPoint: MessageFns<EntryPoint> = {
     }
     if (message.defaultCertificate !== '') {
       writer.uint32(42).string(message.defaultCertificate)
+    }
+    for (const v of message.proxyProtocolPeers) {
+      writer.uint32(50).string(v!)
     }
     return writer
   },
@@ -483,6 +514,14 @@ export const EntryPoint: MessageFns<EntryPoint> = {
             message.defaultCertificate = reader.string()
             continue
           }
+          case 6: {
+            if (tag !== 50) {
+              break
+            }
+
+            message.proxyProtocolPeers.push(reader.string())
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -505,6 +544,7 @@ export const EntryPoint: MessageFns<EntryPoint> = {
     message.protocol = object.protocol ?? 0
     message.trustedPeers = object.trustedPeers?.map((e) => e) || []
     message.defaultCertificate = object.defaultCertificate ?? ''
+    message.proxyProtocolPeers = object.proxyProtocolPeers?.map((e) => e) || []
     return message
   },
 }
@@ -719,7 +759,14 @@ export const RouterMatch: MessageFns<RouterMatch> = {
 }
 
 function createBaseService(): Service {
-  return { name: '', servers: [], timeouts: undefined, idleConnectionsMax: 0, passHost: false }
+  return {
+    name: '',
+    servers: [],
+    timeouts: undefined,
+    idleConnectionsMax: 0,
+    passHost: false,
+    proxyProtocol: 0,
+  }
 }
 
 export const Service: MessageFns<Service> = {
@@ -738,6 +785,9 @@ export const Service: MessageFns<Service> = {
     }
     if (message.passHost !== false) {
       writer.uint32(40).bool(message.passHost)
+    }
+    if (message.proxyProtocol !== 0) {
+      writer.uint32(72).int32(message.proxyProtocol)
     }
     return writer
   },
@@ -795,6 +845,14 @@ export const Service: MessageFns<Service> = {
             message.passHost = reader.bool()
             continue
           }
+          case 9: {
+            if (tag !== 72) {
+              break
+            }
+
+            message.proxyProtocol = reader.int32() as any
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -820,6 +878,7 @@ export const Service: MessageFns<Service> = {
         : undefined
     message.idleConnectionsMax = object.idleConnectionsMax ?? 0
     message.passHost = object.passHost ?? false
+    message.proxyProtocol = object.proxyProtocol ?? 0
     return message
   },
 }
