@@ -1,8 +1,18 @@
 /** Clients that are slow, silent or many, with limits that are short enough to wait for. */
+import { once } from 'node:events'
 import { setInterval } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { Outcome } from '@sluice/proto'
 import { describe, expect, it, vi } from 'vitest'
-import type { RawClient } from '../testing/raw-origin.ts'
+import { makeCertificate } from '../testing/certificate.ts'
+import { answerOk, type RawClient, type Respond } from '../testing/raw-origin.ts'
+import {
+  encodeCertificate,
+  encodeEntryPoint,
+  encodeRouter,
+  encodeService,
+  encodeSettings,
+} from '../testing/resources.ts'
 import { GET, Scene, statusOf } from '../testing/scene.ts'
 import { Admission } from './listeners/admission.ts'
 import { Gauges } from './observe/gauges.ts'
@@ -181,6 +191,51 @@ describe('a body', () => {
       if (isCut()) break
     }
     expect(await outcomes(running)).toEqual([[200, Outcome.CLIENT_LEFT]])
+  })
+})
+
+describe('over TLS', () => {
+  async function connectSecurely(respond: Respond) {
+    const { chainPem, privateKeyPem } = await makeCertificate('a.test')
+    const server = await scene.origin(respond)
+    const running = scene.serveResources([
+      encodeEntryPoint('web', { isHttps: true, defaultCertificate: 'c' }),
+      encodeRouter('r', 's', { hosts: ['a.test'] }),
+      encodeService('s', [server.port]),
+      encodeCertificate('c', ['a.test'], chainPem, privateKeyPem),
+      encodeSettings(10),
+    ])
+    const tls = connectTls({ port: running.port, servername: 'a.test', ca: chainPem })
+    const ended = Promise.withResolvers<void>()
+    tls.on('end', ended.resolve)
+    tls.on('close', () => ended.resolve())
+    tls.on('error', () => {})
+    await once(tls, 'secureConnect')
+    return { server, running, tls, ended: ended.promise }
+  }
+
+  it('a head has the same deadline, from the end of the handshake', async () => {
+    const { running, tls, ended } = await connectSecurely(answerOk)
+    let answer = ''
+    tls.on('data', (bytes) => {
+      answer += bytes
+    })
+    tls.write('GET / HTTP/1.1\r\n')
+    await ended
+    expect(statusOf(answer)).toBe(408)
+    expect(await outcomes(running)).toEqual([[408, Outcome.REQUEST_REFUSED]])
+  })
+
+  it('an answer that is not read is cut off, and its server freed', async () => {
+    const { server, running, tls } = await connectSecurely(({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n')
+      socket.write(Buffer.alloc(100_000_000))
+    })
+    tls.write(GET)
+    await vi.waitFor(() => expect(server.requests.length).toBe(1))
+    await vi.waitFor(() => expect(server.openCount).toBe(0), { timeout: 3_000 })
+    expect(await outcomes(running)).toEqual([[200, Outcome.CLIENT_LEFT]])
+    tls.destroy()
   })
 })
 
