@@ -71,7 +71,7 @@ function readOne(
 export function limitsHelp(): string {
   const lines = OPTIONS.map(({ name, flagName, unit, least, most, what }) => {
     const value = `${defaultLimits[name]}${unit}`
-    return `  ${flagName.padEnd(26)}${value.padEnd(15)}${what} (${least} to ${most})`
+    return `  ${flagName.padEnd(28)}${value.padEnd(15)}${what} (${least} to ${most})`
   })
   const heading =
     'Limits of each worker, for --limit NAME=VALUE, or in the environment like ' +

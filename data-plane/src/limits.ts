@@ -21,6 +21,9 @@ export const defaultLimits = Object.freeze({
   /** Fields after the last chunk; they are checked and dropped. Longer: 400, or the answer is cut off. */
   trailerBytesMax: 8_192,
 
+  /** Elements of a trusted peer's X-Forwarded-For that are looked at for the client. More: the last one counts. */
+  forwardedHopsMax: 32,
+
   /** One read from a socket; also what is held of pipelined requests before reading stops. */
   readBytesMax: 65_536,
   /** Bytes waiting in a TLS socket before its source is paused. */
@@ -30,6 +33,10 @@ export const defaultLimits = Object.freeze({
   headTimeoutMs: 10_000,
   /** From the accept to a finished TLS handshake; then the connection is closed. */
   handshakeTimeoutMs: 10_000,
+  /** A PROXY protocol header of version 1, line end included. Longer: closed without an answer. */
+  proxyLineBytesMax: 107,
+  /** The same of version 2: the fixed part, addresses and TLVs. */
+  proxyHeaderBytesMax: 16 + 4_096,
   /** No request on a kept connection: closed. */
   clientIdleTimeoutMs: 75_000,
   /** No progress of a body in either direction on the client's side: closed. */
@@ -75,6 +82,18 @@ export const defaultLimits = Object.freeze({
 
   /** Connections of one worker from clients. More are closed at once and counted as shed. */
   clientConnectionsMax: 32_768,
+  /**
+   * The same for one client: an IPv4 address or the first 64 bits of an IPv6 one. 0: no bound, since a load
+   * balancer or a large network may stand behind one address. Trusted peers have none.
+   */
+  connectionsPerClientMax: 0,
+  /**
+   * File descriptors that connections leave for dials, listening handles and what Node opens itself. A client
+   * that would take one of them is closed at once and counted as shed; a dial that finds none left gives 503.
+   */
+  descriptorsReserved: 64,
+  /** The same warning is given to the operator at most this often, with how often it held. */
+  warningIntervalMs: 60_000,
   /** How often deadlines are looked at: the precision of all time-outs above. */
   deadlineTickMs: 250,
   /** Exchanges that took longer count as notable in the log sample. */
@@ -113,6 +132,10 @@ export const adjustableLimits: Readonly<Partial<Record<LimitName, Adjustable>>> 
   drainedFirstRequestMs: { least: 1, most: DAY_MS, what: 'a first request while draining' },
   attemptsMax: { least: 1, most: 100, what: 'servers tried for one exchange' },
   clientConnectionsMax: { least: 1, most: 1_000_000, what: 'client connections of a worker' },
+  connectionsPerClientMax: { least: 0, most: 1_000_000, what: 'connections of one client; 0: any' },
+  descriptorsReserved: { least: 0, most: 100_000, what: 'file descriptors kept for dials' },
+  forwardedHopsMax: { least: 1, most: 1_000, what: 'hops of X-Forwarded-For looked at' },
+  replayedBodyBytesMax: { least: 0, most: 1_048_576, what: 'a body kept to be sent again' },
   deadlineTickMs: { least: 10, most: 1_000, what: 'the precision of time-outs' },
   slowExchangeMs: { least: 0, most: DAY_MS, what: 'from here an exchange is notable in logs' },
 } satisfies Partial<Record<LimitName, Adjustable>>)

@@ -24,6 +24,7 @@ const kinds = [
       queueMax: 1_024,
       connectionAgeMaxMs: 3_600_000,
       passHost: true,
+      proxyProtocol: 'off',
     },
     patch: { timeouts: { idleMs: 1_000 } },
     patched: { timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1_000, queueMs: 5_000 } },
@@ -31,7 +32,13 @@ const kinds = [
   {
     path: '/entry-points',
     body: { name: 'web', address: '127.0.0.1:8080', protocol: 'http' },
-    full: { name: 'web', address: '127.0.0.1:8080', protocol: 'http', trustedPeers: [] },
+    full: {
+      name: 'web',
+      address: '127.0.0.1:8080',
+      protocol: 'http',
+      trustedPeers: [],
+      proxyProtocolPeers: [],
+    },
     patch: { trustedPeers: ['10.0.0.0/8'] },
     patched: { trustedPeers: ['10.0.0.0/8'] },
   },

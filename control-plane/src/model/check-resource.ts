@@ -53,7 +53,10 @@ function findings(resource: Resource): Finding[] {
 }
 
 function checkEntryPoint(entryPoint: EntryPoint): Finding[] {
-  const found = checkList('trustedPeers', entryPoint.trustedPeers, rangeReason)
+  const found = [
+    ...checkList('trustedPeers', entryPoint.trustedPeers, rangeReason),
+    ...checkList('proxyProtocolPeers', entryPoint.proxyProtocolPeers, rangeReason),
+  ]
   const reason = addressReason(entryPoint.address)
   if (reason !== undefined) found.push({ field: 'address', reason })
   if (entryPoint.protocol === 'http' && entryPoint.defaultCertificate !== undefined) {

@@ -25,6 +25,7 @@ it('fills in every default of a service, its servers and its time-outs', () => {
     queueMax: 1_024,
     connectionAgeMaxMs: 3_600_000,
     passHost: true,
+    proxyProtocol: 'off',
   })
 })
 

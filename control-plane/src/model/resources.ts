@@ -34,6 +34,11 @@ export const EntryPoint = Type.Object(
       limits.rangesMax,
       'CIDR ranges of peers whose X-Forwarded-* fields are kept and extended',
     ),
+    proxyProtocolPeers: list(
+      Text,
+      limits.rangesMax,
+      'CIDR ranges of peers that begin each connection with a PROXY protocol header, v1 or v2',
+    ),
     defaultCertificate: Type.Optional(
       Type.String({
         minLength: 1,
@@ -132,6 +137,11 @@ export const Service = Type.Object(
       description: 'a connection that is older is not used for another request; 0: any age',
     }),
     passHost: Type.Boolean({ default: true, description: 'send the Host that the client sent' }),
+    proxyProtocol: Type.Enum(['off', 'v1', 'v2'], {
+      default: 'off',
+      description:
+        'tell servers the client with this PROXY protocol header; connections are then not used again',
+    }),
   },
   strict,
 )

@@ -2,10 +2,11 @@
 import {
   type EntryPoint as EntryPointMessage,
   EntryPointProtocol,
+  ProxyProtocol,
   Resource as ResourceMessage,
   Service as ServiceMessage,
 } from '@sluice/proto'
-import type { EntryPoint, Resource } from '../model/resources.ts'
+import type { EntryPoint, Resource, Service } from '../model/resources.ts'
 
 /** `privateKeyPem` is for certificates only. Its bytes are in what comes out: never log, never store. */
 export function encodeResource(resource: Resource, privateKeyPem = ''): Uint8Array {
@@ -19,8 +20,7 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
     case 'router':
       return { $case: 'router', value: resource.spec }
     case 'service':
-      // A service that was stored before a field existed has none, which is the message's own default.
-      return { $case: 'service', value: ServiceMessage.fromPartial(resource.spec) }
+      return { $case: 'service', value: toService(resource.spec) }
     case 'certificate': {
       const { name, chainPem, hosts } = resource.spec
       return { $case: 'certificate', value: { name, chainPem, hosts, privateKeyPem } }
@@ -37,5 +37,21 @@ function toEntryPoint(spec: EntryPoint): EntryPointMessage {
     protocol: EntryPointProtocol[spec.protocol === 'https' ? 'HTTPS' : 'HTTP'],
     trustedPeers: spec.trustedPeers,
     defaultCertificate: spec.defaultCertificate ?? '',
+    // One that was stored before the field existed has none.
+    proxyProtocolPeers: spec.proxyProtocolPeers ?? [],
   }
+}
+
+const PROXY_PROTOCOLS = {
+  off: ProxyProtocol.UNSPECIFIED,
+  v1: ProxyProtocol.V1,
+  v2: ProxyProtocol.V2,
+} as const
+
+function toService(spec: Service): ServiceMessage {
+  // One that was stored before a field existed has none, which is the message's own default.
+  return ServiceMessage.fromPartial({
+    ...spec,
+    proxyProtocol: PROXY_PROTOCOLS[spec.proxyProtocol ?? 'off'],
+  })
 }

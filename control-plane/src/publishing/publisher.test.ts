@@ -61,6 +61,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
     protocol: 'https',
     defaultCertificate: 'c',
     trustedPeers: ['10.0.0.0/8'],
+    proxyProtocolPeers: ['10.1.0.0/16'],
   }
   await publish(service(), router(), site(), put('entry-point', secure))
   expect(decoded()).toEqual([
@@ -75,6 +76,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
         queueMax: 1_024,
         connectionAgeMaxMs: 3_600_000,
         passHost: true,
+        proxyProtocol: 0,
       },
     },
     {
@@ -103,6 +105,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
         address: ':443',
         protocol: 2,
         trustedPeers: ['10.0.0.0/8'],
+        proxyProtocolPeers: ['10.1.0.0/16'],
         defaultCertificate: 'c',
       },
     },

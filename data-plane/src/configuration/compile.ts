@@ -31,6 +31,7 @@ export interface CompiledEntryPoint {
   readonly address: string
   readonly protocol: 'http' | 'https'
   readonly trustedPeers: BlockList | undefined
+  readonly proxyProtocolPeers: BlockList | undefined
   /** The default certificate's name; '' for none. */
   readonly defaultCertificate: string
   /** The routers of this entry point. Its router numbers are places in CompiledConfiguration.routers. */
@@ -171,6 +172,9 @@ function compileEntryPoint(
     protocol: protocol === EntryPointProtocol.HTTPS ? 'https' : 'http',
     trustedPeers: compileRanges(entryPoint.trustedPeers, (index, reason) =>
       report(`trustedPeers[${index}]`, reason),
+    ),
+    proxyProtocolPeers: compileRanges(entryPoint.proxyProtocolPeers, (index, reason) =>
+      report(`proxyProtocolPeers[${index}]`, reason),
     ),
     defaultCertificate,
     routes: new RouteTable(entries),

@@ -1,6 +1,6 @@
 /** A service's servers and bounds in the form that workers dial with. */
 import { isIP } from 'node:net'
-import { type Problem, ResourceKind, type Service } from '@sluice/proto'
+import { type Problem, ProxyProtocol, ResourceKind, type Service } from '@sluice/proto'
 import { problem } from './problems.ts'
 
 export interface CompiledService {
@@ -16,7 +16,11 @@ export interface CompiledService {
   readonly connectionAgeMaxMs: number
   readonly queueMax: number
   readonly queueMs: number
+  readonly proxyProtocol: ProxyHeaderVersion
 }
+
+/** What a connection to a server begins with. */
+export type ProxyHeaderVersion = 'off' | 'v1' | 'v2'
 
 export interface CompiledServer {
   /** A name or an address, without brackets. */
@@ -54,8 +58,13 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
   ) {
     report('timeouts', 'connectMs, firstByteMs and idleMs must be given and above 0')
   }
+  const proxyProtocol = headerVersion(service.proxyProtocol)
+  if (proxyProtocol === undefined) {
+    report('proxyProtocol', 'a version that this node does not know')
+  }
   return {
     servers,
+    proxyProtocol: proxyProtocol ?? 'off',
     isHostPassed: service.passHost,
     connectMs: timeouts?.connectMs ?? 1,
     firstByteMs: timeouts?.firstByteMs ?? 1,
@@ -65,5 +74,18 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
     connectionAgeMaxMs: service.connectionAgeMaxMs,
     queueMax: service.queueMax,
     queueMs: timeouts?.queueMs ?? 0,
+  }
+}
+
+function headerVersion(version: ProxyProtocol): ProxyHeaderVersion | undefined {
+  switch (version) {
+    case ProxyProtocol.UNSPECIFIED:
+      return 'off'
+    case ProxyProtocol.V1:
+      return 'v1'
+    case ProxyProtocol.V2:
+      return 'v2'
+    default:
+      return undefined
   }
 }

@@ -62,6 +62,11 @@ function workerMetrics({ counters }: MetricSource): string[] {
     counter('connections_accepted_total', 'Client connections.', gauges.connectionsAccepted),
     counter('connections_closed_total', 'Client connections.', gauges.connectionsClosed),
     counter('connections_shed_total', 'Refused at a limit.', gauges.connectionsShed),
+    counter(
+      'proxy_headers_refused_total',
+      'Connections whose PROXY protocol header was malformed, too long or late.',
+      gauges.proxyHeadersRefused,
+    ),
     gauge('connections_open', 'Client connections.', gauges.connectionsOpen),
     counter('exchanges_started_total', 'Exchanges.', gauges.exchangesStarted),
     counter('exchanges_ended_total', 'Exchanges.', gauges.exchangesEnded),

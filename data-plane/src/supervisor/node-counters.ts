@@ -40,6 +40,7 @@ export class NodeCounters {
     this.#gone.exchangesShed += last.exchangesShed
     this.#gone.nameLookupsFailed += last.nameLookupsFailed
     this.#gone.connectionsShed += last.connectionsShed
+    this.#gone.proxyHeadersRefused += last.proxyHeadersRefused
   }
 
   traffic(): Iterable<TrafficTotal> {
@@ -93,6 +94,7 @@ function noGauges(): Gauges {
     namesFailing: 0,
     nameLookupsFailed: 0,
     connectionsShed: 0,
+    proxyHeadersRefused: 0,
   }
 }
 

@@ -1,5 +1,11 @@
 /** Small versions for the supervisor's tests, as updates with their hashes. */
-import { EntryPointProtocol, Resource, ResourceKind, type Update } from '@sluice/proto'
+import {
+  EntryPointProtocol,
+  ProxyProtocol,
+  Resource,
+  ResourceKind,
+  type Update,
+} from '@sluice/proto'
 import { ResourceSet } from './resource-set.ts'
 
 type Value = NonNullable<Resource['resource']>
@@ -12,7 +18,14 @@ export function entryPoint(name: string, address: string): Buffer {
   const protocol = EntryPointProtocol.HTTP
   return encode({
     $case: 'entryPoint',
-    value: { name, address, protocol, trustedPeers: [], defaultCertificate: '' },
+    value: {
+      name,
+      address,
+      protocol,
+      trustedPeers: [],
+      proxyProtocolPeers: [],
+      defaultCertificate: '',
+    },
   })
 }
 
@@ -33,6 +46,7 @@ export function service(name: string, ...urls: string[]): Buffer {
       connectionsMax: 0,
       queueMax: 1_024,
       connectionAgeMaxMs: 0,
+      proxyProtocol: ProxyProtocol.UNSPECIFIED,
     },
   })
 }

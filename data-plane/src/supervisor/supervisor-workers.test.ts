@@ -45,6 +45,21 @@ it('says so and stays alive when no worker can be started', async () => {
   expect(await readiness(supervisor)).toMatch(/^503 no version serves: a worker could not take/)
 })
 
+it('puts the warnings of a worker into its log, with how often they held', async () => {
+  const program = join(node.folder, 'worker.mjs')
+  const warning = { kind: 'warning', warning: 'descriptors-used-up', times: 7 }
+  const lines = [
+    `process.send({ kind: 'started' })`,
+    `process.send(${JSON.stringify(warning)})`,
+    `process.on('message', ({ kind }) => kind === 'drain' && process.exit())`,
+  ]
+  await writeFile(program, lines.join('\n'))
+  await node.start({ workers: 1 }, true, program)
+  const warnings = () => node.log.filter((line) => line.includes('file descriptors'))
+  await waitFor(async () => warnings().length > 0, 'the warning')
+  expect(warnings().map((line) => JSON.parse(line))).toMatchObject([{ level: 40, times: 7 }])
+})
+
 it('gives the running version to a worker that was replaced during a change', async () => {
   const supervisor = await node.start({ workers: 2 })
   await node.controlPlane.take('applied')

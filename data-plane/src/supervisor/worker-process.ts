@@ -5,7 +5,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Problem } from '@sluice/proto'
 import type { Logger } from 'pino'
-import type { SupervisorMessage, WorkerMessage, WorkerReport } from '../worker-protocol.ts'
+import type {
+  SupervisorMessage,
+  WorkerMessage,
+  WorkerReport,
+  WorkerWarning,
+} from '../worker-protocol.ts'
 import { reasonOf } from './errors.ts'
 import { limits } from './limits.ts'
 import { asSendHandle, type ListeningSocket } from './listening-sockets.ts'
@@ -42,6 +47,11 @@ export interface WorkerProcessOptions {
 interface Expectation {
   readonly fits: (message: WorkerMessage) => boolean
   readonly settle: (message: WorkerMessage | undefined) => void
+}
+
+const WARNINGS: Readonly<Record<WorkerWarning, string>> = {
+  'descriptors-used-up':
+    'a worker has used up its file descriptors and refuses what needs new ones: raise the limit of open files',
 }
 
 const DONE: StepOutcome = { kind: 'done' }
@@ -179,6 +189,10 @@ export class WorkerProcess {
     if (message.kind === 'notice') {
       const { level, text, fields } = message.notice
       this.#options.logger[level]({ pid: this.pid, ...fields }, text)
+      return
+    }
+    if (message.kind === 'warning') {
+      this.#options.logger.warn({ pid: this.pid, times: message.times }, WARNINGS[message.warning])
       return
     }
     for (const expectation of this.#expectations) {

@@ -17,6 +17,8 @@ export class RawOrigin {
   readonly requests: RawRequest[] = []
   connectionCount = 0
   respond: Respond
+  /** Set: each connection begins with a PROXY protocol header, which is given here: the line, or the bytes. */
+  onConnectionStart: ((header: string) => void) | undefined
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -54,11 +56,19 @@ export class RawOrigin {
     this.#sockets.add(socket)
     let received = ''
     let turn = 0
+    let isStarted = this.onConnectionStart === undefined
     socket.on('error', () => {})
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('end', () => socket.end())
     socket.on('data', (bytes) => {
       received += bytes.toString('latin1')
+      if (!isStarted) {
+        const length = headerLength(received)
+        if (length === 0) return
+        this.onConnectionStart?.(received.slice(0, length).replace(/\r\n$/, ''))
+        received = received.slice(length)
+        isStarted = true
+      }
       for (;;) {
         const end = received.indexOf('\r\n\r\n')
         if (end === -1) return
@@ -74,6 +84,12 @@ export class RawOrigin {
       }
     })
   }
+}
+
+/** Of a PROXY protocol header; 0: it is not whole. */
+function headerLength(text: string): number {
+  if (!text.startsWith('\r')) return text.indexOf('\r\n') + 2
+  return text.length < 16 ? 0 : 16 + text.charCodeAt(14) * 256 + text.charCodeAt(15)
 }
 
 export const answerOk: Respond = ({ socket, body }) => {
@@ -95,6 +111,8 @@ export class RawClient {
   readonly socket: Socket
   received = ''
   hasEnded = false
+  /** Its end came, or a reset. */
+  isOver = false
 
   private constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
@@ -104,6 +122,10 @@ export class RawClient {
     })
     this.socket.on('end', () => {
       this.hasEnded = true
+      this.isOver = true
+    })
+    this.socket.on('close', () => {
+      this.isOver = true
     })
   }
 
@@ -115,6 +137,25 @@ export class RawClient {
 
   send(text: string): void {
     this.socket.write(text, 'latin1')
+  }
+
+  /** Sends, and resolves with what comes next, in one piece. */
+  async answerTo(text: string): Promise<string> {
+    const from = this.received.length
+    this.send(text)
+    await once(this.socket, 'data')
+    return this.received.slice(from)
+  }
+
+  /** Resolves with all that came when the other side has ended. */
+  async over(): Promise<string> {
+    if (!this.isOver) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.socket.once('end', resolve)
+      this.socket.once('close', () => resolve())
+      await promise
+    }
+    return this.received
   }
 
   /** Sends, half-closes, and resolves with all that comes until the other side ends. */

@@ -1,17 +1,29 @@
 /** Resources of a version, encoded as the control plane sends them, for the node's own tests. */
-import { EntryPointProtocol, Resource, type RouterMatch } from '@sluice/proto'
+import { EntryPointProtocol, ProxyProtocol, Resource, type RouterMatch } from '@sluice/proto'
 
 function encode(resource: NonNullable<Resource['resource']>): Uint8Array {
   return Resource.encode({ resource }).finish()
 }
 
-export function encodeEntryPoint(
-  name: string,
-  options: { address?: string; trustedPeers?: string[]; isHttps?: boolean } = {},
-): Uint8Array {
-  const { address = '127.0.0.1:0', trustedPeers = [], isHttps = false } = options
+export interface EntryPointOptions {
+  readonly address?: string
+  readonly trustedPeers?: string[]
+  readonly proxyProtocolPeers?: string[]
+  readonly defaultCertificate?: string
+  readonly isHttps?: boolean
+}
+
+export interface ServiceOptions {
+  readonly firstByteMs?: number
+  readonly passHost?: boolean
+  readonly proxyProtocol?: ProxyProtocol
+}
+
+export function encodeEntryPoint(name: string, options: EntryPointOptions = {}): Uint8Array {
+  const { address = '127.0.0.1:0', isHttps = false, ...rest } = options
   const protocol = isHttps ? EntryPointProtocol.HTTPS : EntryPointProtocol.HTTP
-  const value = { name, address, protocol, trustedPeers, defaultCertificate: '' }
+  const none = { trustedPeers: [], proxyProtocolPeers: [], defaultCertificate: '' }
+  const value = { ...none, name, address, protocol, ...rest }
   return encode({ $case: 'entryPoint', value })
 }
 
@@ -60,7 +72,13 @@ export function encodeService(
     typeof one === 'object' ? one : { url: urlOf(one), weight: 1 },
   )
   const timeouts = { connectMs, firstByteMs, idleMs: 5_000, queueMs }
-  const defaults = { passHost: true, connectionsMax: 0, queueMax: 1_024, connectionAgeMaxMs: 0 }
+  const defaults = {
+    passHost: true,
+    connectionsMax: 0,
+    queueMax: 1_024,
+    connectionAgeMaxMs: 0,
+    proxyProtocol: ProxyProtocol.UNSPECIFIED,
+  }
   const value = { ...defaults, name, servers, timeouts, idleConnectionsMax: 64, ...bounds }
   return encode({ $case: 'service', value })
 }

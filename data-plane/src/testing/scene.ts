@@ -6,6 +6,7 @@ import { DnsServer } from './dns-server.ts'
 import { answerOk, RawClient, RawOrigin, type Respond } from './raw-origin.ts'
 import {
   type Address,
+  type EntryPointOptions,
   encodeEntryPoint,
   encodeRouter,
   encodeService,
@@ -55,14 +56,21 @@ export class Scene {
   serve(
     servers: Address[],
     options: ServiceOptions = {},
-    lookup: NameLookup = new SystemLookup(),
+    { lookup, ...entryPoint }: EntryPointOptions & { lookup?: NameLookup } = {},
   ): RunningWorker {
     const resources = [
-      encodeEntryPoint('web'),
+      encodeEntryPoint('web', entryPoint),
       encodeRouter('r', 's', { hosts: ['a.test'] }),
       encodeService('s', servers, options),
       encodeSettings(10),
     ]
+    return this.serveResources(resources, lookup)
+  }
+
+  serveResources(
+    resources: readonly Uint8Array[],
+    lookup: NameLookup = new SystemLookup(),
+  ): RunningWorker {
     this.#running = startWorker(resources, lookup)
     return this.#running
   }

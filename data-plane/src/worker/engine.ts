@@ -8,6 +8,7 @@ import type { OutputBuffer } from './http1/output-buffer.ts'
 import type { Gauges } from './observe/gauges.ts'
 import type { LogSampler } from './observe/log-sampler.ts'
 import type { TrafficCounter } from './observe/traffic-counters.ts'
+import type { Warnings } from './observe/warnings.ts'
 import type { UpstreamService } from './upstreams/upstream-service.ts'
 
 /** A router as requests use it. */
@@ -25,6 +26,7 @@ export interface Engine {
   readonly deadlines: DeadlineSweep
   readonly gauges: Gauges
   readonly sampler: LogSampler
+  readonly warnings: Warnings
   /** Counts what no router took. */
   readonly unroutedCounter: TrafficCounter
   /** Monotonic milliseconds, with fractions. */

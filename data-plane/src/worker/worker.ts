@@ -12,6 +12,7 @@ import type { ClientConnection } from './exchange/client-connection.ts'
 import type { EntryPoint } from './exchange/entry-point.ts'
 import { HeadParser } from './http1/head-parser.ts'
 import { OutputBuffer } from './http1/output-buffer.ts'
+import { Admission, readDescriptorsMax } from './listeners/admission.ts'
 import { EntryPointListener } from './listeners/entry-point-listener.ts'
 import { TlsContexts } from './listeners/tls-contexts.ts'
 import type { NameLookup } from './names/name-lookup.ts'
@@ -20,6 +21,7 @@ import { Gauges } from './observe/gauges.ts'
 import { LogSampler } from './observe/log-sampler.ts'
 import { Reporter } from './observe/reporter.ts'
 import { TrafficCounters } from './observe/traffic-counters.ts'
+import { Warnings } from './observe/warnings.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
 
@@ -30,6 +32,7 @@ export class Worker {
   readonly #engine: Engine
   readonly #counters = new TrafficCounters()
   readonly #contexts = new TlsContexts()
+  readonly #admission: Admission
   readonly #upstreams: UpstreamRegistry
   readonly #reporter: Reporter
   readonly #entryPoints = new Map<string, EntryPoint>()
@@ -41,7 +44,9 @@ export class Worker {
     const now = () => performance.now()
     const gauges = new Gauges()
     const sampler = new LogSampler(Math.random)
+    const warnings = new Warnings(now, send)
     this.#send = send
+    this.#admission = new Admission(gauges, warnings, readDescriptorsMax())
     this.#engine = {
       output: new OutputBuffer(),
       requestHead: new HeadParser(),
@@ -49,6 +54,7 @@ export class Worker {
       deadlines: new DeadlineSweep(now),
       gauges,
       sampler,
+      warnings,
       unroutedCounter: this.#counters.of('', ''),
       now,
       isDraining: false,
@@ -90,7 +96,8 @@ export class Worker {
       handle.close()
       return
     }
-    const listener = new EntryPointListener(this.#engine, entryPoint, handle, this.#contexts)
+    const parts = { engine: this.#engine, admission: this.#admission, contexts: this.#contexts }
+    const listener = new EntryPointListener(parts, entryPoint, handle)
     listener.open()
     // A changed address: the new listener is there before the old one goes.
     this.#listeners.get(name)?.drain()
@@ -158,7 +165,8 @@ export class Worker {
       if (!wanted.has(name)) this.unlisten(name)
     }
     for (const { name, protocol, routes: table, ...rest } of configuration.entryPoints) {
-      const routing = { table, routes, trustedPeers: rest.trustedPeers }
+      const { trustedPeers, proxyProtocolPeers } = rest
+      const routing = { table, routes, trustedPeers, proxyProtocolPeers }
       const existing = this.#entryPoints.get(name)
       if (existing === undefined) {
         this.#entryPoints.set(name, {

@@ -16,6 +16,8 @@ export const documentLimits = Object.freeze({
   serversMax: 1_000,
   serverWeightMax: 1_000,
   idleConnectionsMax: 10_000,
+  connectionsMax: 1_000_000,
+  queueMax: 100_000,
   timeoutMsMax: 86_400_000,
   logsPerSecondMax: 1_000,
   textCharactersMax: 2_048,
@@ -38,6 +40,8 @@ const Pem = Type.Optional(Type.String({ minLength: 1, maxLength: limits.pemChara
 const Path = Type.Optional(Type.String({ minLength: 1, maxLength: limits.textCharactersMax }))
 const list = (item: Type.TString, maxItems: number) =>
   Type.Optional(Type.Array(item, { maxItems, default: [] }))
+const count = (maximum: number, byDefault: number) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum, default: byDefault }))
 const milliseconds = (byDefault: number) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: limits.timeoutMsMax, default: byDefault }))
 
@@ -48,6 +52,7 @@ const EntryPointDocument = Type.Object(
     address: Type.String({ maxLength: limits.textCharactersMax }),
     protocol: Type.Enum(['http', 'https']),
     trustedPeers: list(Text, limits.rangesMax),
+    proxyProtocolPeers: list(Text, limits.rangesMax),
     // The wire has no other word for none.
     defaultCertificate: Type.Optional(
       Type.String({ minLength: 1, maxLength: limits.nameCharactersMax }),
@@ -102,14 +107,17 @@ const ServiceDocument = Type.Object(
           connectMs: milliseconds(5_000),
           firstByteMs: milliseconds(60_000),
           idleMs: milliseconds(60_000),
+          queueMs: milliseconds(5_000),
         },
         { ...STRICT, default: {} },
       ),
     ),
-    idleConnectionsMax: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: limits.idleConnectionsMax, default: 64 }),
-    ),
+    idleConnectionsMax: count(limits.idleConnectionsMax, 64),
+    connectionsMax: count(limits.connectionsMax, 0),
+    queueMax: count(limits.queueMax, 1_024),
+    connectionAgeMaxMs: count(limits.timeoutMsMax, 3_600_000),
     passHost: Type.Optional(Type.Boolean({ default: true })),
+    proxyProtocol: Type.Optional(Type.Enum(['off', 'v1', 'v2'], { default: 'off' })),
   },
   STRICT,
 )

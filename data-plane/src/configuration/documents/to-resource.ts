@@ -1,5 +1,11 @@
 /** Checked documents as the messages that a control plane would make of them: defaults filled in, normalised. */
-import { EntryPointProtocol, type Resource, type Router, type Service } from '@sluice/proto'
+import {
+  EntryPointProtocol,
+  ProxyProtocol,
+  type Resource,
+  type Router,
+  type Service,
+} from '@sluice/proto'
 import Value from 'typebox/value'
 import { type DocumentKind, documentSchemas } from './schemas.ts'
 
@@ -20,7 +26,7 @@ export function toResource(
     case 'router':
       return { $case: 'router', value: toRouter(fields as Router) }
     case 'service':
-      return { $case: 'service', value: toService(fields as Service) }
+      return { $case: 'service', value: toService(fields as ServiceFields) }
     case 'settings':
       return { $case: 'settings', value: fields as { logs: { perSecondPerNode: number } } }
   }
@@ -31,16 +37,15 @@ interface EntryPointFields {
   readonly address: string
   readonly protocol: 'http' | 'https'
   readonly trustedPeers: string[]
+  readonly proxyProtocolPeers: string[]
   readonly defaultCertificate?: string
 }
 
 function toEntryPoint(fields: EntryPointFields) {
-  const { name, address, protocol, trustedPeers, defaultCertificate = '' } = fields
+  const { defaultCertificate = '', protocol, ...rest } = fields
   return {
-    name,
-    address,
+    ...rest,
     protocol: EntryPointProtocol[protocol === 'https' ? 'HTTPS' : 'HTTP'],
-    trustedPeers,
     defaultCertificate,
   }
 }
@@ -53,9 +58,19 @@ function toRouter(router: Router): Router {
   return { ...router, match: { ...match, hosts, methods } }
 }
 
-function toService(service: Service): Service {
+type ServiceFields = Omit<Service, 'proxyProtocol'> & {
+  readonly proxyProtocol: keyof typeof PROXY_PROTOCOLS
+}
+
+const PROXY_PROTOCOLS = {
+  off: ProxyProtocol.UNSPECIFIED,
+  v1: ProxyProtocol.V1,
+  v2: ProxyProtocol.V2,
+} as const
+
+function toService(service: ServiceFields): Service {
   const servers = service.servers.map((server) => ({ ...server, url: server.url.toLowerCase() }))
-  return { ...service, servers }
+  return { ...service, servers, proxyProtocol: PROXY_PROTOCOLS[service.proxyProtocol] }
 }
 
 const NO_MATCH = { hosts: [], pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }

@@ -63,7 +63,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.#transport = transport
     this.#reading.attach(transport)
     this.writer.attach(transport)
-    this.#exchange.setPeer(transport.remoteAddress)
+    this.#exchange.setPeer(transport)
     this.#engine.deadlines.add(this)
     this.#expectWithin(limits.headTimeoutMs)
   }

@@ -22,4 +22,6 @@ export interface Routing {
   readonly routes: readonly Route[]
   /** undefined: no peer is trusted. */
   readonly trustedPeers: BlockList | undefined
+  /** Whose connections begin with a PROXY protocol header; undefined: nobody's. */
+  readonly proxyProtocolPeers: BlockList | undefined
 }

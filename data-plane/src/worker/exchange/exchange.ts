@@ -3,23 +3,24 @@
  * back-pressure, and ends in exactly one record. The object is used again for the connection's next request,
  * so nothing is allocated for it. Hot.
  */
-import { isIPv6 } from 'node:net'
 import { Outcome } from '@sluice/proto'
 import { NO_ROUTER } from '../../configuration/route-table.ts'
 import { limits } from '../../limits.ts'
 import type { Engine, Route } from '../engine.ts'
 import { BodyLength } from '../http1/framing.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
+import type { Transport } from '../transport/transport.ts'
 import type {
   AnswerListener,
   UpstreamConnection,
   UpstreamFailure,
 } from '../upstreams/upstream-connection.ts'
 import type { ClientConnection } from './client-connection.ts'
+import { ClientPeer } from './client-peer.ts'
 import { ExchangeRecord } from './exchange-record.ts'
 import { KeptBody } from './kept-body.ts'
 import type { OwnStatus } from './own-answers.ts'
-import { type Peer, Request } from './request.ts'
+import { Request } from './request.ts'
 import { type SearchFailure, type SearchListener, ServerSearch } from './server-search.ts'
 import { Tunnel } from './tunnel.ts'
 
@@ -33,7 +34,7 @@ export class Exchange implements AnswerListener, SearchListener {
   mayWait = true
   readonly client: ClientConnection
   readonly #engine: Engine
-  #peer: Peer = { address: '', isTrusted: false, scheme: 'http' }
+  readonly #peer: ClientPeer
   readonly #search = new ServerSearch(this)
   #upstream: UpstreamConnection | undefined
   #body: BodyLength = BodyLength.NONE
@@ -48,6 +49,7 @@ export class Exchange implements AnswerListener, SearchListener {
   constructor(engine: Engine, client: ClientConnection) {
     this.#engine = engine
     this.client = client
+    this.#peer = new ClientPeer(client.entryPoint)
     this.record = new ExchangeRecord(engine)
   }
 
@@ -59,17 +61,15 @@ export class Exchange implements AnswerListener, SearchListener {
     return this.record.isOpen
   }
 
-  setPeer(remoteAddress: string): void {
-    const address = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
-    const { scheme, routing } = this.client.entryPoint
-    const isTrusted =
-      routing.trustedPeers?.check(address, isIPv6(address) ? 'ipv6' : 'ipv4') === true
-    this.#peer = { address, isTrusted, scheme }
+  setPeer(transport: Transport): void {
+    this.#peer.set(transport)
   }
 
   /** A complete head in bytes[from..to), just parsed. May end the exchange at once. */
   begin(head: HeadParser, bytes: Buffer, from: number, to: number): void {
     this.#open(to - from)
+    const routing = this.client.entryPoint.routing
+    this.#peer.judge(routing)
     const body = head.bodyLength
     this.#body = body
     this.#isRequestWhole = body === BodyLength.NONE
@@ -81,9 +81,8 @@ export class Exchange implements AnswerListener, SearchListener {
     this.isHeadRequest = this.request.isHead
     const isShort = head.contentLength <= limits.replayedBodyBytesMax
     this.#isRepeatable = this.request.isIdempotent && isShort
-    const { table, routes } = this.client.entryPoint.routing
     const request = this.request
-    const router = table.match(
+    const router = routing.table.match(
       request.canonicalHost,
       request.path,
       request.method,
@@ -93,7 +92,7 @@ export class Exchange implements AnswerListener, SearchListener {
       this.#answerOwn(404, Outcome.PROXY_ANSWERED)
       return
     }
-    const route = routes[router]
+    const route = routing.routes[router]
     this.record.route = route
     if (route !== undefined) this.#forward(route)
   }
@@ -193,6 +192,10 @@ export class Exchange implements AnswerListener, SearchListener {
         this.#engine.gauges.exchangesShed += 1
         this.#answerOwn(503, Outcome.SHED)
         return
+      case 'exhausted':
+        this.#engine.warnings.warn('descriptors-used-up')
+        this.#answerOwn(503, Outcome.SHED)
+        return
       default:
         this.#answerUpstreamFailure(failure === 'timeout')
     }
@@ -290,6 +293,8 @@ export class Exchange implements AnswerListener, SearchListener {
     this.#upstream = connection
     this.isRequestSent = false
     connection.begin(this)
+    const { proxyProtocol } = connection.server.settings
+    if (proxyProtocol !== 'off') this.#engine.output.text(this.#peer.proxyHeader(proxyProtocol))
     const isHostPassed = this.record.route?.upstreams.isHostPassed !== false
     const authority =
       isHostPassed && this.request.host !== '' ? undefined : connection.server.settings.authority

@@ -2,8 +2,7 @@
  * A request's head as the engine understands it: where it is to go and the head that is sent there. Reads the
  * parser right after a parse and keeps nothing of it. Hot.
  */
-import { isIP } from 'node:net'
-import { Field } from '../http1/field-names.ts'
+import type { BlockList } from 'node:net'
 import { BodyLength } from '../http1/framing.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import {
@@ -19,12 +18,14 @@ import {
   isPlainPath,
   normalisePath,
 } from '../http1/request-target.ts'
+import { clientAddressOf, extendedFields, forwardedFor } from './forwarding-fields.ts'
 
 /** What the engine knows of the peer that sent a request. */
 export interface Peer {
   /** IPv4 or IPv6 address; '' when unknown. */
   readonly address: string
-  readonly isTrusted: boolean
+  /** Set for a peer that is one of these; undefined: its word on the client does not count. */
+  readonly trustedPeers: BlockList | undefined
   readonly scheme: 'http' | 'https'
 }
 
@@ -52,7 +53,7 @@ export class Request {
   /** Asks for another protocol, and the server is asked for it. */
   wantsUpgrade = false
   acceptsTrailers = false
-  /** The address that client ranges are matched against and that X-Forwarded-For ends in. */
+  /** The address that client ranges are matched against and that log lines have. */
   clientAddress = ''
   /** Method and target, up to the version. */
   #requestLine = ''
@@ -178,10 +179,17 @@ export class Request {
   }
 
   #writeRest(head: HeadParser, text: string, base: number, peer: Peer): string {
-    const forwarded = peer.isTrusted
-      ? this.#extendForwarded(head, text, base, peer)
-      : `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\nX-Forwarded-Host: ${this.host}\r\n`
-    const ending = peer.isTrusted ? ENDING_IN_TRUSTED_REQUESTS : ENDING_IN_REQUESTS
+    const { address, scheme, trustedPeers } = peer
+    let ending = ENDING_IN_REQUESTS
+    let forwarded: string
+    if (trustedPeers === undefined) {
+      forwarded = `X-Forwarded-For: ${address}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Host: ${this.host}\r\n`
+    } else {
+      const list = forwardedFor(head, text, base)
+      this.clientAddress = clientAddressOf(list, address, trustedPeers)
+      forwarded = extendedFields(head, text, base, peer, this.host, list)
+      ending = ENDING_IN_TRUSTED_REQUESTS
+    }
     const hopByHop = this.#hopByHopLines(head, text, base)
     return `${keptFields(head, text, base, ending)}${this.#lengthLine(head)}${hopByHop}${forwarded}\r\n`
   }
@@ -204,24 +212,6 @@ export class Request {
         return METHODS_WITH_CONTENT.has(this.method) ? 'Content-Length: 0\r\n' : ''
     }
   }
-
-  /** A trusted peer's list is kept, all of its lines joined, and the peer appended. */
-  #extendForwarded(head: HeadParser, text: string, base: number, peer: Peer): string {
-    const addresses: string[] = []
-    let hasProto = false
-    let hasHost = false
-    for (let index = 0; index < head.fieldCount; index += 1) {
-      const id = head.fieldIds[index]
-      if (id === Field.X_FORWARDED_FOR) addresses.push(fieldValue(head, text, base, index))
-      hasProto ||= id === Field.X_FORWARDED_PROTO
-      hasHost ||= id === Field.X_FORWARDED_HOST
-    }
-    this.clientAddress = lastAddress(addresses.join(',')) || peer.address
-    const list = [...addresses.filter((value) => value !== ''), peer.address].join(', ')
-    const proto = hasProto ? '' : `X-Forwarded-Proto: ${peer.scheme}\r\n`
-    const host = hasHost ? '' : `X-Forwarded-Host: ${this.host}\r\n`
-    return `X-Forwarded-For: ${list}\r\n${proto}${host}`
-  }
 }
 
 /**
@@ -242,10 +232,4 @@ function isUpgrade(head: HeadParser, text: string, base: number): boolean {
 function httpSchemeLength(start: string): number {
   if (start.startsWith('http://')) return 7
   return start === 'https://' ? 8 : 0
-}
-
-/** The right-most element of a list of addresses, if it is one; '' otherwise. */
-function lastAddress(list: string): string {
-  const last = list.slice(list.lastIndexOf(',') + 1).trim()
-  return isIP(last) === 0 ? '' : last
 }

@@ -3,14 +3,14 @@
  * servers are at their cap, and the next server where a dial fails. Ends in one call of its listener, or in none after cancel. Hot: begin.
  */
 import { limits } from '../../limits.ts'
-import type { Dial, DialListener } from '../upstreams/dial.ts'
+import type { Dial, DialFailure, DialListener } from '../upstreams/dial.ts'
 import type { UpstreamConnection } from '../upstreams/upstream-connection.ts'
 import type { UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { UpstreamService } from '../upstreams/upstream-service.ts'
 import type { Wait, Waiter } from '../upstreams/wait-queue.ts'
 
 /** Why there is no connection. */
-export type SearchFailure = 'no-server' | 'shed' | 'refused' | 'timeout'
+export type SearchFailure = 'no-server' | 'shed' | DialFailure
 
 export interface SearchListener {
   readonly mayWait: boolean
@@ -104,10 +104,10 @@ export class ServerSearch implements DialListener, Waiter {
   }
 
   /** Nothing was sent, so any request may go to the next server. */
-  onDialFailed(isTimeout: boolean): void {
+  onDialFailed(failure: DialFailure): void {
     this.#dial = undefined
-    if (this.canGoOn) this.goOn()
-    else this.#listener.onNoConnection(isTimeout ? 'timeout' : 'refused')
+    if (failure !== 'exhausted' && this.canGoOn) this.goOn()
+    else this.#listener.onNoConnection(failure)
   }
 
   #take(

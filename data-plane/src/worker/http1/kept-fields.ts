@@ -46,6 +46,7 @@ export const ENDING_IN_REQUESTS = fieldSet(
 export const ENDING_IN_TRUSTED_REQUESTS = fieldSet(
   ...HOP_BY_HOP,
   Field.X_FORWARDED_FOR,
+  Field.FORWARDED,
   Field.HOST,
   Field.CONTENT_LENGTH,
 )
@@ -53,7 +54,19 @@ export const ENDING_IN_TRUSTED_REQUESTS = fieldSet(
 export const ENDING_IN_ANSWERS = fieldSet(...HOP_BY_HOP, Field.CONTENT_LENGTH)
 
 /** Fields that a Connection field cannot take away: the message or its security depends on them. */
-const NEVER_NOMINATED = new Set(['authorization', 'cookie', 'set-cookie', 'expect', 'date'])
+const NEVER_NOMINATED = new Set([
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'expect',
+  'date',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+  'x-forwarded-server',
+  'x-real-ip',
+])
 
 /**
  * The field lines to copy, as one string. `text` holds the head; `base` is the offset that the parser's

@@ -12,31 +12,48 @@ import {
 } from 'node:tls'
 import type { Certificate } from '@sluice/proto'
 import { limits } from '../../limits.ts'
+import { isInRanges, plainAddress } from '../addresses/peer-address.ts'
 import type { Engine } from '../engine.ts'
 import { ClientConnection } from '../exchange/client-connection.ts'
 import type { EntryPoint } from '../exchange/entry-point.ts'
+import { announce } from '../transport/announced-ends.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
 import { TlsTransport } from '../transport/tls-transport.ts'
+import type { Admission } from './admission.ts'
+import { ProxyHeaderReader } from './proxy-header-reader.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
 const BACKLOG = 511
+const NOTHING = Buffer.alloc(0)
+/** In place of what to call at the end: the client has too many connections. */
+const REFUSED = (): void => {}
+
+/** What of the worker its listeners need. */
+export interface ListenerParts {
+  readonly engine: Engine
+  readonly admission: Admission
+  readonly contexts: TlsContexts
+}
 
 type Opened = TcpTransport | TlsTransport | SocketTransport
 
 export class EntryPointListener {
   readonly entryPoint: EntryPoint
   readonly #engine: Engine
+  readonly #admission: Admission
   readonly #handle: StreamHandle
   readonly #tlsServer: TlsServer | undefined
   #isClosed = false
   #defaultCertificate: Certificate | undefined
   #stopFollowing: () => void = () => {}
 
-  constructor(engine: Engine, entryPoint: EntryPoint, handle: StreamHandle, contexts: TlsContexts) {
+  constructor(parts: ListenerParts, entryPoint: EntryPoint, handle: StreamHandle) {
+    const { engine, admission, contexts } = parts
     this.#engine = engine
+    this.#admission = admission
     this.entryPoint = entryPoint
     this.#handle = handle
     this.#tlsServer = entryPoint.scheme === 'https' ? this.#makeTlsServer(contexts) : undefined
@@ -62,32 +79,89 @@ export class EntryPointListener {
   }
 
   #accept(handle: StreamHandle): void {
+    const { proxyProtocolPeers } = this.entryPoint.routing
     const gauges = this.#engine.gauges
-    if (gauges.connectionsOpen >= limits.clientConnectionsMax) {
+    const hasRoom = this.#admission.hasRoom
+    if (hasRoom && proxyProtocolPeers && isInRanges(proxyProtocolPeers, peerAddress(handle))) {
+      gauges.connectionsAccepted += 1
+      this.#awaitProxyHeader(handle)
+      return
+    }
+    const leave = hasRoom ? this.#enter(handle) : REFUSED
+    if (leave === REFUSED) {
       gauges.connectionsShed += 1
       handle.close()
       return
     }
     gauges.connectionsAccepted += 1
     if (this.#tlsServer !== undefined) {
-      this.#shake(this.#tlsServer, handle)
+      this.#shake(this.#tlsServer, socketOf(handle, leave))
     } else if (streamInternals === undefined) {
-      this.#begin((connection) => new SocketTransport(socketOf(handle), connection))
+      this.#begin((connection) => new SocketTransport(socketOf(handle, leave), connection))
     } else {
-      this.#begin((connection) => new TcpTransport(handle, connection))
+      this.#begin((connection) => new TcpTransport(handle, connection, leave))
     }
   }
 
-  #begin(open: (connection: ClientConnection) => Opened): void {
+  /** Counts the client's connection, if that is bounded; what to call when it is closed. */
+  #enter(handle: StreamHandle, isProxied = false): (() => void) | undefined {
+    const client = this.#admission.isClientBounded ? peerAddress(handle) : ''
+    if (client === '') return undefined
+    const { trustedPeers } = this.entryPoint.routing
+    const isTrusted = isProxied || (trustedPeers !== undefined && isInRanges(trustedPeers, client))
+    if (!this.#admission.enter(client, isTrusted)) return REFUSED
+    return () => this.#admission.leave(client)
+  }
+
+  #awaitProxyHeader(handle: StreamHandle): void {
+    const gauges = this.#engine.gauges
+    new ProxyHeaderReader(socketOf(handle, undefined), this.#engine.deadlines, {
+      onHeader: (socket, ends, rest) => {
+        if (ends !== undefined) announce(handle, ends)
+        const leave = this.#enter(handle, ends === undefined)
+        if (leave === REFUSED) {
+          gauges.connectionsShed += 1
+          gauges.connectionsClosed += 1
+          socket.destroy()
+          return
+        }
+        this.#goOn(handle, socket, rest, leave)
+      },
+      onNoHeader: (isRefused) => {
+        gauges.connectionsClosed += 1
+        if (isRefused) gauges.proxyHeadersRefused += 1
+      },
+    })
+  }
+
+  /** After the PROXY protocol header: with TLS or HTTP, whose first bytes may be in `rest`. */
+  #goOn(handle: StreamHandle, socket: Socket, rest: Buffer, leave: (() => void) | undefined): void {
+    if (this.#tlsServer === undefined && streamInternals !== undefined) {
+      // The transport starts to read anew, and to start twice is an error.
+      handle.readStop()
+      this.#begin((connection) => new TcpTransport(handle, connection, leave), rest)
+      return
+    }
+    if (leave !== undefined) socket.once('close', leave)
+    if (this.#tlsServer === undefined) {
+      this.#begin((connection) => new SocketTransport(socket, connection), rest)
+      socket.resume()
+      return
+    }
+    if (rest.length > 0) socket.unshift(rest)
+    this.#shake(this.#tlsServer, socket)
+  }
+
+  #begin(open: (connection: ClientConnection) => Opened, early: Buffer = NOTHING): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)
     connection.attach(transport)
     transport.start()
+    if (early.length > 0) connection.onBytes(early, early.length)
   }
 
-  #shake(server: TlsServer, handle: StreamHandle): void {
-    const socket = socketOf(handle)
+  #shake(server: TlsServer, socket: Socket): void {
     socket.setNoDelay(true)
     server.emit('connection', socket)
   }
@@ -143,9 +217,17 @@ function contextOptions(certificate: Certificate | undefined): SecureContextOpti
   return { cert: certificate.chainPem, key: certificate.privateKeyPem }
 }
 
-function socketOf(handle: StreamHandle): Socket {
+/** `onClosed`: called once. */
+function socketOf(handle: StreamHandle, onClosed: (() => void) | undefined): Socket {
   const options = { handle, allowHalfOpen: true }
   const socket: Socket = Reflect.construct(Socket, [options])
   socket.on('error', () => socket.destroy())
+  if (onClosed !== undefined) socket.once('close', onClosed)
   return socket
+}
+
+function peerAddress(handle: StreamHandle): string {
+  const peer: { address?: string } = {}
+  handle.getpeername(peer)
+  return plainAddress(peer.address ?? '')
 }

@@ -81,7 +81,7 @@ describe('a server that is configured by name', () => {
         { url: `http://127.0.0.3:${port}`, weight: 2 },
       ],
       {},
-      lookup,
+      { lookup },
     )
     await vi.waitFor(async () => expect(await answerer(started.port)).not.toBe('127.0.0.3'))
     expect(await answerers(started.port, 12)).toEqual({
@@ -94,7 +94,7 @@ describe('a server that is configured by name', () => {
   it('has its first requests wait for the first lookup', async () => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, { addresses: ['127.0.0.1'] })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     const client = await scene.client(started.port)
     client.send(GET)
     await vi.waitFor(() => expect(client.received).toMatch(/127\.0\.0\.1$/))
@@ -103,7 +103,7 @@ describe('a server that is configured by name', () => {
   it('takes those who waited for the first lookup to all of its addresses', async () => {
     const { origins, port } = await originsOn('127.0.0.1', '127.0.0.2')
     dns.zones.set(NAME, { addresses: ['127.0.0.1', '127.0.0.2'], isSilent: true })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     const clients = await Promise.all(Array.from({ length: 10 }, () => scene.client(started.port)))
     for (const client of clients) client.send(GET)
     await vi.waitFor(() => expect(dns.queryCount).toBe(2))
@@ -118,7 +118,7 @@ describe('a server that is configured by name', () => {
   it('is looked up once in its time to live, however many requests and services there are', async () => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, { addresses: ['127.0.0.1'], ttlSeconds: 60 })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     started.worker.configure({
       kind: 'configure',
       version: 2n,
@@ -139,7 +139,7 @@ describe('a server that is configured by name', () => {
     const { origins, port } = await originsOn('127.0.0.1', '127.0.0.2')
     const [old] = origins
     dns.zones.set(NAME, { addresses: ['127.0.0.1'] })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     expect(await answerer(started.port)).toBe('127.0.0.1')
     const held: RawRequest[] = []
     const respond = old?.respond ?? answerOk
@@ -164,7 +164,7 @@ describe('a server that is configured by name', () => {
   ])('keeps its last addresses while DNS says %s, which is reported once', async (_name, zone) => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, { addresses: ['127.0.0.1'] })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     expect(await answerer(started.port)).toBe('127.0.0.1')
     dns.zones.set(NAME, zone)
     await vi.waitFor(() => expect(noticesOf(started)).toEqual([['warn', NAME]]), REFRESHED)
@@ -180,7 +180,7 @@ describe('a server that is configured by name', () => {
 
   it('that nobody knows gives 503 for its service alone, until it is known', async () => {
     const { port } = await originsOn('127.0.0.1')
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     started.worker.configure({
       kind: 'configure',
       version: 2n,
@@ -208,14 +208,14 @@ describe('a server that is configured by name', () => {
     const { port } = await originsOn('127.0.0.1', '127.0.0.2')
     await writeFile(join(folder, 'hosts'), `# a comment\n127.0.0.2\tother ${NAME} # and this\n`)
     dns.zones.set(NAME, { addresses: ['127.0.0.1'] })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     expect(await answerers(started.port, 4)).toEqual({ '127.0.0.2': 4 })
     expect(dns.queryCount).toBe(0)
   })
 
   it('localhost is the loopback without any hosts file', async () => {
     const { port } = await originsOn('127.0.0.1')
-    const started = scene.serve([`http://localhost:${port}`], {}, lookup)
+    const started = scene.serve([`http://localhost:${port}`], {}, { lookup })
     expect(await answerers(started.port, 2)).toEqual({ '127.0.0.1': 2 })
     expect(dns.queryCount).toBe(0)
   })
@@ -239,7 +239,7 @@ describe('a name of both families', () => {
   it('is used by IPv6 where that connects', async () => {
     const { port } = await originsOn('127.0.0.1', '::1')
     dns.zones.set(NAME, BOTH)
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     expect(await answerers(started.port, 4)).toEqual({ '::1': 4 })
   })
 
@@ -247,7 +247,7 @@ describe('a name of both families', () => {
     const hole = await scene.blackHole('::1')
     const origin = await scene.origin(answerOk, '127.0.0.1', hole.port)
     dns.zones.set(NAME, BOTH)
-    const started = scene.serve([`http://${NAME}:${origin.port}`], { connectMs: 5_000 }, lookup)
+    const started = scene.serve([`http://${NAME}:${origin.port}`], { connectMs: 5_000 }, { lookup })
     const first = await slowest(started.port, 1)
     expect(first.who).toBe('ok')
     expect(first.ms).toBeGreaterThan(200)
@@ -261,7 +261,7 @@ describe('a name of both families', () => {
   it('is used by IPv4 at once where IPv6 refuses', async () => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, BOTH)
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     const { ms, who } = await slowest(started.port, 5)
     expect(who).toBe('127.0.0.1')
     expect(ms).toBeLessThan(200)
@@ -270,7 +270,7 @@ describe('a name of both families', () => {
   it('goes back to IPv6 when IPv4 fails', async () => {
     const { origins, port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, BOTH)
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     expect(await answerer(started.port)).toBe('127.0.0.1')
     origins[0]?.stop()
     await scene.origin(answerOk, '::1', port)
@@ -280,7 +280,7 @@ describe('a name of both families', () => {
   it('is known when the lookup of one family fails', async () => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, { addresses: ['127.0.0.1'], errors: { ipv6: 2 } })
-    const started = scene.serve([`http://${NAME}:${port}`], {}, lookup)
+    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
     expect(await answerer(started.port)).toBe('127.0.0.1')
     expect(noticesOf(started)).toEqual([])
   })

@@ -5,6 +5,7 @@ export class Gauges {
   connectionsAccepted = 0
   connectionsClosed = 0
   connectionsShed = 0
+  proxyHeadersRefused = 0
   exchangesStarted = 0
   exchangesEnded = 0
   exchangesWaiting = 0
@@ -33,6 +34,7 @@ export class Gauges {
       namesFailing: this.namesFailing,
       nameLookupsFailed: this.nameLookupsFailed,
       connectionsShed: this.connectionsShed,
+      proxyHeadersRefused: this.proxyHeadersRefused,
     }
   }
 }

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { limits } from '../../limits.ts'
-import { type Transport, type TransportListener, WriteResult } from './transport.ts'
+import { type Endpoints, type Transport, type TransportListener, WriteResult } from './transport.ts'
 
 export class SocketTransport implements Transport {
   readonly remoteAddress: string
@@ -32,6 +32,16 @@ export class SocketTransport implements Transport {
       this.#isClosed = true
       this.#listener.onClosed(this.#code)
     })
+  }
+
+  endpoints(): Endpoints {
+    const { remoteAddress, remotePort, localAddress, localPort } = this.#socket
+    return {
+      sourceAddress: remoteAddress ?? '',
+      sourcePort: remotePort ?? 0,
+      destinationAddress: localAddress ?? '',
+      destinationPort: localPort ?? 0,
+    }
   }
 
   listenWith(listener: TransportListener): void {

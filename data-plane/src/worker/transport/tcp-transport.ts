@@ -12,7 +12,7 @@ import {
   UV_EOF,
   type WriteRequest,
 } from './stream-internals.ts'
-import { type Transport, type TransportListener, WriteResult } from './transport.ts'
+import { type Endpoints, type Transport, type TransportListener, WriteResult } from './transport.ts'
 
 const internals = streamInternals ?? {
   WriteWrap: Object,
@@ -44,6 +44,7 @@ function onWritten(this: WriteRequest, status: number): void {
 export class TcpTransport implements Transport {
   readonly remoteAddress: string
   readonly #handle: StreamHandle
+  readonly #onReleased: (() => void) | undefined
   #listener: TransportListener
   #pendingWrites = 0
   #writeCount = 0
@@ -56,8 +57,10 @@ export class TcpTransport implements Transport {
   #isFinal = false
   #isClosed = false
 
-  constructor(handle: StreamHandle, listener: TransportListener) {
+  /** `onReleased`: called once, when the descriptor is closed. */
+  constructor(handle: StreamHandle, listener: TransportListener, onReleased?: () => void) {
     this.#handle = handle
+    this.#onReleased = onReleased
     this.#listener = listener
     const peer: { address?: string } = {}
     handle.getpeername(peer)
@@ -65,6 +68,19 @@ export class TcpTransport implements Transport {
     handle.sluiceTransport = this
     handle.onread = onRead
     handle.useUserBuffer(readBuffer)
+  }
+
+  endpoints(): Endpoints {
+    const source: { address?: string; port?: number } = {}
+    const destination: { address?: string; port?: number } = {}
+    this.#handle.getpeername(source)
+    this.#handle.getsockname(destination)
+    return {
+      sourceAddress: source.address ?? '',
+      sourcePort: source.port ?? 0,
+      destinationAddress: destination.address ?? '',
+      destinationPort: destination.port ?? 0,
+    }
   }
 
   listenWith(listener: TransportListener): void {
@@ -130,13 +146,13 @@ export class TcpTransport implements Transport {
   destroy(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#handle.close()
+    this.#handle.close(this.#onReleased)
   }
 
   reset(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.#handle.reset() !== 0) this.#handle.close()
+    if (this.#handle.reset(this.#onReleased) !== 0) this.#handle.close(this.#onReleased)
   }
 
   received(length: number): void {

@@ -13,7 +13,7 @@ import {
   UV_EOF,
   type WriteRequest,
 } from './stream-internals.ts'
-import { type Transport, type TransportListener, WriteResult } from './transport.ts'
+import { type Endpoints, type Transport, type TransportListener, WriteResult } from './transport.ts'
 
 export class TlsTransport implements Transport {
   readonly remoteAddress: string
@@ -52,6 +52,16 @@ export class TlsTransport implements Transport {
     socket.on('close', () => this.#closed(this.#code))
     // Only a FIN that came before the handle was taken over shows here.
     socket.on('end', () => this.received(UV_EOF))
+  }
+
+  endpoints(): Endpoints {
+    const { remoteAddress, remotePort, localAddress, localPort } = this.#socket
+    return {
+      sourceAddress: remoteAddress ?? '',
+      sourcePort: remotePort ?? 0,
+      destinationAddress: localAddress ?? '',
+      destinationPort: localPort ?? 0,
+    }
   }
 
   listenWith(listener: TransportListener): void {

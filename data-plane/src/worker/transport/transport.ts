@@ -3,6 +3,14 @@
  * socket and keeps no stream; whatever implements this (TCP handles, TLS, a simulation) runs the same code.
  */
 
+/** Who speaks to whom: IPv4 or IPv6 addresses, '' where one is not known any more. */
+export interface Endpoints {
+  readonly sourceAddress: string
+  readonly sourcePort: number
+  readonly destinationAddress: string
+  readonly destinationPort: number
+}
+
 export const WriteResult = Object.freeze({
   /** The bytes are gone; the buffer is the caller's again. */
   DONE: 0,
@@ -25,6 +33,8 @@ export interface TransportListener {
 
 export interface Transport {
   readonly remoteAddress: string
+  /** Both ends of the connection, as the peer's PROXY protocol header has them if it sent one. */
+  endpoints(): Endpoints
   /** Hands all further events to another listener. */
   listenWith(listener: TransportListener): void
   /** Sends bytes[0..length). After a failure bytes vanish here and the reading side says what happened. */

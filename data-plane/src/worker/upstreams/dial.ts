@@ -10,9 +10,15 @@ import { TcpTransport } from '../transport/tcp-transport.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import type { UpstreamContext, UpstreamServer } from './upstream-server.ts'
 
+/** Why a dial did not give a connection. 'exhausted': this process or machine has nothing left to dial with. */
+export type DialFailure = 'refused' | 'timeout' | 'exhausted'
+
+/** No fault of the server, and the next one would meet it too. */
+const EXHAUSTION = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])
+
 export interface DialListener {
   onConnected(connection: UpstreamConnection): void
-  onDialFailed(isTimeout: boolean): void
+  onDialFailed(failure: DialFailure): void
 }
 
 export class Dial {
@@ -29,7 +35,7 @@ export class Dial {
     this.#server = server
     this.#context = context
     this.#listener = listener
-    this.#timer = setTimeout(() => this.#fail(true), connectMs)
+    this.#timer = setTimeout(() => this.#fail('timeout'), connectMs)
     if (alternative !== '') {
       this.#raceTimer = setTimeout(() => this.#tryAlternative(), limits.familyRaceMs)
     }
@@ -54,7 +60,7 @@ export class Dial {
     // A paused socket does not start to read by itself when it is connected.
     socket.pause()
     this.#sockets.add(socket)
-    socket.once('error', () => this.#lose(socket))
+    socket.once('error', (error: NodeJS.ErrnoException) => this.#lose(socket, error.code ?? ''))
     socket.once('connect', () => this.#win(socket, host))
   }
 
@@ -73,18 +79,19 @@ export class Dial {
     if (host === alternative) name?.prefer(isIPv6(host) ? 6 : 4)
   }
 
-  #lose(socket: Socket): void {
+  #lose(socket: Socket, code: string): void {
     this.#sockets.delete(socket)
     if (this.#isOver) return
-    if (this.#raceTimer !== undefined) this.#tryAlternative()
-    else if (this.#sockets.size === 0) this.#fail(false)
+    if (EXHAUSTION.has(code)) this.#fail('exhausted')
+    else if (this.#raceTimer !== undefined) this.#tryAlternative()
+    else if (this.#sockets.size === 0) this.#fail('refused')
   }
 
   /** The exchange goes on first, so that it is not behind one that came later. */
-  #fail(isTimeout: boolean): void {
+  #fail(failure: DialFailure): void {
     if (this.#isOver) return
     this.#abandon()
-    this.#listener.onDialFailed(isTimeout)
+    this.#listener.onDialFailed(failure)
     this.#server.admitWaiting()
   }
 

@@ -211,7 +211,9 @@ export class UpstreamConnection implements TransportListener, Deadline {
     this.#body = isBodyless ? BodyLength.NONE : head.bodyLength
     this.#remaining = head.contentLength
     const isPersistent = head.minorVersion === 1 ? !head.hasClose : head.hasKeepAlive
-    this.#mayKeep = isPersistent && !head.hasBothLengths
+    // One that announced its client is of no use to another.
+    const isShared = this.server.settings.proxyProtocol === 'off'
+    this.#mayKeep = isPersistent && !head.hasBothLengths && isShared
     if (this.#body === BodyLength.CHUNKED) {
       this.#chunks ??= new ChunkedDecoder()
       this.#chunks.reset()

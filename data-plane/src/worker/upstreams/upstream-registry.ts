@@ -73,7 +73,8 @@ export class UpstreamRegistry {
     const shares = settings.servers.flatMap((compiled, index) => {
       const targets = this.#targetsOf(compiled)
       return targets.map((target) => {
-        const key = `${compiled.host}\n${compiled.port}\n${occurrence(settings, index)}\n${target.host}`
+        // Connections that began otherwise cannot serve what a new version asks for.
+        const key = `${compiled.host}\n${compiled.port}\n${occurrence(settings, index)}\n${target.host}\n${settings.proxyProtocol}`
         const server = this.#server(entry, key, serverSettings(settings, compiled, target))
         servers.set(key, server)
         return { server, weight: compiled.weight / targets.length }
@@ -112,11 +113,11 @@ function serverSettings(
   { port, authority }: CompiledServer,
   target: Target,
 ): ServerSettings {
-  const { connectMs, firstByteMs, idleMs } = settings
+  const { connectMs, firstByteMs, idleMs, proxyProtocol } = settings
   const { idleConnectionsMax, connectionsMax, connectionAgeMaxMs } = settings
   const timeouts = { connectMs, firstByteMs, idleMs }
   const bounds = { idleConnectionsMax, connectionsMax, connectionAgeMaxMs }
-  return { ...target, port, authority, ...timeouts, ...bounds }
+  return { ...target, port, authority, proxyProtocol, ...timeouts, ...bounds }
 }
 
 /** How many servers of the same address stand before this one: each is a server of its own. */

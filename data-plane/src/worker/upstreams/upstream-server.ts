@@ -2,6 +2,7 @@
  * One server of a service as a worker uses it: dials it and keeps its idle connections, newest first, since
  * the one used last is the least likely to have been closed by the server. Survives versions that keep it.
  */
+import type { ProxyHeaderVersion } from '../../configuration/services.ts'
 import type { DeadlineSweep } from '../deadline-sweep.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
@@ -29,6 +30,8 @@ export interface ServerSettings {
   readonly connectionsMax: number
   /** 0: any age. */
   readonly connectionAgeMaxMs: number
+  /** What each connection begins with. */
+  readonly proxyProtocol: ProxyHeaderVersion
 }
 
 /** What of the worker its server connections need. */

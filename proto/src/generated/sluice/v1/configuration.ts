@@ -40,6 +40,17 @@ export namespace EntryPointProtocol {
   export type UNRECOGNIZED = typeof EntryPointProtocol.UNRECOGNIZED
 }
 
+export const ProxyProtocol = { UNSPECIFIED: 0, V1: 1, V2: 2, UNRECOGNIZED: -1 } as const
+
+export type ProxyProtocol = (typeof ProxyProtocol)[keyof typeof ProxyProtocol]
+
+export namespace ProxyProtocol {
+  export type UNSPECIFIED = typeof ProxyProtocol.UNSPECIFIED
+  export type V1 = typeof ProxyProtocol.V1
+  export type V2 = typeof ProxyProtocol.V2
+  export type UNRECOGNIZED = typeof ProxyProtocol.UNRECOGNIZED
+}
+
 /**
  * One object of a version. A node hashes the encoded bytes of each Resource as they came, so fields that
  * its software does not know still count.
@@ -73,6 +84,11 @@ export interface EntryPoint {
    * unknown name is refused with unrecognized_name (RFC 6066 section 3), and none with handshake_failure.
    */
   defaultCertificate: string
+  /**
+   * Peers, as CIDR ranges, that begin each connection with a PROXY protocol header (v1 or v2), before TLS too.
+   * What it says is the peer's address from there on. From any other peer such a header is malformed HTTP.
+   */
+  proxyProtocolPeers: string[]
 }
 
 /** A match on entry points that ends in a service. */
@@ -115,6 +131,11 @@ export interface Service {
   queueMax: number
   /** A kept connection that is older is closed instead of being used again. 0: any age. */
   connectionAgeMaxMs: number
+  /**
+   * Each connection to a server begins with a header of this kind that says who the client is, and carries one
+   * exchange of that client. Unspecified: none.
+   */
+  proxyProtocol: ProxyProtocol
 }
 
 export interface Server {
@@ -415,7 +436,14 @@ export const ResourceKey: MessageFns<ResourceKey> = {
 }
 
 function createBaseEntryPoint(): EntryPoint {
-  return { name: '', address: '', protocol: 0, trustedPeers: [], defaultCertificate: '' }
+  return {
+    name: '',
+    address: '',
+    protocol: 0,
+    trustedPeers: [],
+    defaultCertificate: '',
+    proxyProtocolPeers: [],
+  }
 }
 
 export const EntryPoint: MessageFns<EntryPoint> = {
@@ -434,6 +462,9 @@ export const EntryPoint: MessageFns<EntryPoint> = {
     }
     if (message.defaultCertificate !== '') {
       writer.uint32(42).string(message.defaultCertificate)
+    }
+    for (const v of message.proxyProtocolPeers) {
+      writer.uint32(50).string(v!)
     }
     return writer
   },
@@ -491,6 +522,14 @@ export const EntryPoint: MessageFns<EntryPoint> = {
             message.defaultCertificate = reader.string()
             continue
           }
+          case 6: {
+            if (tag !== 50) {
+              break
+            }
+
+            message.proxyProtocolPeers.push(reader.string())
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -513,6 +552,7 @@ export const EntryPoint: MessageFns<EntryPoint> = {
     message.protocol = object.protocol ?? 0
     message.trustedPeers = object.trustedPeers?.map((e) => e) || []
     message.defaultCertificate = object.defaultCertificate ?? ''
+    message.proxyProtocolPeers = object.proxyProtocolPeers?.map((e) => e) || []
     return message
   },
 }
@@ -736,6 +776,7 @@ function createBaseService(): Service {
     connectionsMax: 0,
     queueMax: 0,
     connectionAgeMaxMs: 0,
+    proxyProtocol: 0,
   }
 }
 
@@ -764,6 +805,9 @@ export const Service: MessageFns<Service> = {
     }
     if (message.connectionAgeMaxMs !== 0) {
       writer.uint32(64).uint32(message.connectionAgeMaxMs)
+    }
+    if (message.proxyProtocol !== 0) {
+      writer.uint32(72).int32(message.proxyProtocol)
     }
     return writer
   },
@@ -845,6 +889,14 @@ export const Service: MessageFns<Service> = {
             message.connectionAgeMaxMs = reader.uint32()
             continue
           }
+          case 9: {
+            if (tag !== 72) {
+              break
+            }
+
+            message.proxyProtocol = reader.int32() as any
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -873,6 +925,7 @@ export const Service: MessageFns<Service> = {
     message.connectionsMax = object.connectionsMax ?? 0
     message.queueMax = object.queueMax ?? 0
     message.connectionAgeMaxMs = object.connectionAgeMaxMs ?? 0
+    message.proxyProtocol = object.proxyProtocol ?? 0
     return message
   },
 }
