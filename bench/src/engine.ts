@@ -35,12 +35,14 @@ async function main(): Promise<number> {
   await outputOf('taskset', ['-acp', machine.otherCpus, String(process.pid)])
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   const programs = new Programs()
-  const clean = async () => {
-    await programs.endAll()
-    await rm(directory, { recursive: true, force: true })
+  let cleaned: Promise<void> | undefined
+  const clean = () => {
+    cleaned ??= programs.endAll().then(() => rm(directory, { recursive: true, force: true }))
+    return cleaned
   }
+  // Both come more than once, from a terminal and from npm, and only the first must count.
   const endEarly = () => void clean().then(() => process.exit(2))
-  process.once('SIGINT', endEarly).once('SIGTERM', endEarly)
+  process.on('SIGINT', endEarly).on('SIGTERM', endEarly)
   try {
     const certificate = await makeCertificate(directory)
     const originPort = await freePort()
