@@ -13,10 +13,6 @@ export type SupervisorMessage =
   /** Stop accepting, finish exchanges, exit 0 when none is left or `graceMs` have passed. */
   | { readonly kind: 'drain'; readonly graceMs: number }
 
-export type WorkerWarning =
-  /** The process may open no more files: connections are shed, or requests answered with 503. */
-  'descriptors-used-up'
-
 /** A whole version: encoded sluice.v1 Resource messages, as they came from the control plane. */
 export interface Configure {
   readonly kind: 'configure'
@@ -34,15 +30,13 @@ export type WorkerMessage =
   | WorkerReport
   /** For the node's log. */
   | { readonly kind: 'notice'; readonly notice: Notice }
-  /** For the operator's log, at most once in a while; `times`: how often it held since the time before. */
-  | { readonly kind: 'warning'; readonly warning: WorkerWarning; readonly times: number }
   /** The last message of a worker that drained; its final report came before it. */
   | { readonly kind: 'drained' }
 
 export interface Notice {
   readonly level: 'info' | 'warn'
   readonly text: string
-  readonly fields: Readonly<Record<string, string>>
+  readonly fields: Readonly<Record<string, string | number>>
 }
 
 /** What happened since the report before. Sent at each whole second of the wall clock, and at the end. */

@@ -45,12 +45,12 @@ it('says so and stays alive when no worker can be started', async () => {
   expect(await readiness(supervisor)).toMatch(/^503 no version serves: a worker could not take/)
 })
 
-it('puts the warnings of a worker into its log, with how often they held', async () => {
+it('puts the notices of a worker into its log, with their fields', async () => {
   const program = join(node.folder, 'worker.mjs')
-  const warning = { kind: 'warning', warning: 'descriptors-used-up', times: 7 }
+  const notice = { level: 'warn', text: 'too few file descriptors', fields: { times: 7 } }
   const lines = [
     `process.send({ kind: 'started' })`,
-    `process.send(${JSON.stringify(warning)})`,
+    `process.send(${JSON.stringify({ kind: 'notice', notice })})`,
     `process.on('message', ({ kind }) => kind === 'drain' && process.exit())`,
   ]
   await writeFile(program, lines.join('\n'))

@@ -5,12 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Problem } from '@sluice/proto'
 import type { Logger } from 'pino'
-import type {
-  SupervisorMessage,
-  WorkerMessage,
-  WorkerReport,
-  WorkerWarning,
-} from '../worker-protocol.ts'
+import type { SupervisorMessage, WorkerMessage, WorkerReport } from '../worker-protocol.ts'
 import { reasonOf } from './errors.ts'
 import { limits } from './limits.ts'
 import { asSendHandle, type ListeningSocket } from './listening-sockets.ts'
@@ -47,11 +42,6 @@ export interface WorkerProcessOptions {
 interface Expectation {
   readonly fits: (message: WorkerMessage) => boolean
   readonly settle: (message: WorkerMessage | undefined) => void
-}
-
-const WARNINGS: Readonly<Record<WorkerWarning, string>> = {
-  'descriptors-used-up':
-    'a worker has used up its file descriptors and refuses what needs new ones: raise the limit of open files',
 }
 
 const DONE: StepOutcome = { kind: 'done' }
@@ -189,10 +179,6 @@ export class WorkerProcess {
     if (message.kind === 'notice') {
       const { level, text, fields } = message.notice
       this.#options.logger[level]({ pid: this.pid, ...fields }, text)
-      return
-    }
-    if (message.kind === 'warning') {
-      this.#options.logger.warn({ pid: this.pid, times: message.times }, WARNINGS[message.warning])
       return
     }
     for (const expectation of this.#expectations) {

@@ -50,7 +50,7 @@ async function open(worker: WorkerInProcess, count: number): Promise<RawClient[]
 const countOver = (clients: readonly RawClient[]) => clients.filter(({ isOver }) => isOver).length
 
 function warnings(worker: WorkerInProcess) {
-  return worker.messages.filter((message) => message.kind === 'warning')
+  return worker.messages.filter((message) => message.kind === 'notice')
 }
 
 /** For a second, with requests on the client's connection. */

@@ -1,6 +1,13 @@
 /** What the operator should know of, said once in a while however often it holds: a flood must not fill the log. */
 import { limits } from '../../limits.ts'
-import type { WorkerMessage, WorkerWarning } from '../../worker-protocol.ts'
+import type { WorkerMessage } from '../../worker-protocol.ts'
+
+const TEXTS = {
+  'descriptors-used-up':
+    'a worker has used up its file descriptors and refuses what needs new ones: raise the limit of open files',
+} as const
+
+export type Warning = keyof typeof TEXTS
 
 interface Said {
   at: number
@@ -9,7 +16,7 @@ interface Said {
 }
 
 export class Warnings {
-  readonly #said = new Map<WorkerWarning, Said>()
+  readonly #said = new Map<Warning, Said>()
   readonly #now: () => number
   readonly #send: (message: WorkerMessage) => void
 
@@ -19,7 +26,7 @@ export class Warnings {
     this.#send = send
   }
 
-  warn(warning: WorkerWarning): void {
+  warn(warning: Warning): void {
     const now = this.#now()
     const said = this.#said.get(warning)
     if (said !== undefined && now - said.at < limits.warningIntervalMs) {
@@ -27,6 +34,7 @@ export class Warnings {
       return
     }
     this.#said.set(warning, { at: now, times: 0 })
-    this.#send({ kind: 'warning', warning, times: (said?.times ?? 0) + 1 })
+    const fields = { times: (said?.times ?? 0) + 1 }
+    this.#send({ kind: 'notice', notice: { level: 'warn', text: TEXTS[warning], fields } })
   }
 }

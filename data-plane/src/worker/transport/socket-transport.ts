@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { limits } from '../../limits.ts'
+import { socketEndpoints } from './socket-endpoints.ts'
 import { type Endpoints, type Transport, type TransportListener, WriteResult } from './transport.ts'
 
 export class SocketTransport implements Transport {
@@ -35,13 +36,7 @@ export class SocketTransport implements Transport {
   }
 
   endpoints(): Endpoints {
-    const { remoteAddress, remotePort, localAddress, localPort } = this.#socket
-    return {
-      sourceAddress: remoteAddress ?? '',
-      sourcePort: remotePort ?? 0,
-      destinationAddress: localAddress ?? '',
-      destinationPort: localPort ?? 0,
-    }
+    return socketEndpoints(this.#socket)
   }
 
   listenWith(listener: TransportListener): void {

@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { getSystemErrorName } from 'node:util'
 import { limits } from '../../limits.ts'
 import { readBuffer } from './read-buffer.ts'
+import { socketEndpoints } from './socket-endpoints.ts'
 import {
   type StreamHandle,
   type StreamInternals,
@@ -55,13 +56,7 @@ export class TlsTransport implements Transport {
   }
 
   endpoints(): Endpoints {
-    const { remoteAddress, remotePort, localAddress, localPort } = this.#socket
-    return {
-      sourceAddress: remoteAddress ?? '',
-      sourcePort: remotePort ?? 0,
-      destinationAddress: localAddress ?? '',
-      destinationPort: localPort ?? 0,
-    }
+    return socketEndpoints(this.#socket)
   }
 
   listenWith(listener: TransportListener): void {
