@@ -18,6 +18,7 @@ import type { EntryPoint } from '../exchange/entry-point.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
@@ -73,7 +74,7 @@ export class EntryPointListener {
     }
   }
 
-  #begin(open: (connection: ClientConnection) => TcpTransport | SocketTransport): void {
+  #begin(open: (connection: ClientConnection) => Transport): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)

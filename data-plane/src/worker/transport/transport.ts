@@ -25,6 +25,8 @@ export interface TransportListener {
 
 export interface Transport {
   readonly remoteAddress: string
+  /** Begins to read. */
+  start(): void
   /** Sends bytes[0..length). After a failure bytes vanish here and the reading side says what happened. */
   write(bytes: Buffer, length: number): number
   pause(): void

@@ -2,14 +2,11 @@
  * One server of a service as a worker uses it: dials it and keeps its idle connections, newest first, since
  * the one used last is the least likely to have been closed by the server. Survives versions that keep it.
  */
-import { connect, type Socket } from 'node:net'
-import type { DeadlineSweep } from '../deadline-sweep.ts'
+import type { Deadline, DeadlineSweep } from '../deadline-sweep.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
 import type { Gauges } from '../observe/gauges.ts'
-import { SocketTransport } from '../transport/socket-transport.ts'
-import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
-import { TcpTransport } from '../transport/tcp-transport.ts'
+import type { Dialler, DialOutcome, PendingDial } from '../transport/dialler.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
 export interface ServerSettings {
@@ -30,6 +27,7 @@ export interface UpstreamContext {
   readonly answerHead: HeadParser
   readonly deadlines: DeadlineSweep
   readonly gauges: Gauges
+  readonly dialler: Dialler
 }
 
 export interface DialListener {
@@ -87,58 +85,45 @@ export class UpstreamServer {
 }
 
 /** One attempt to connect; ends in exactly one call of its listener, or in none after cancel. */
-export class Dial {
-  readonly #socket: Socket
-  readonly #timer: NodeJS.Timeout
+export class Dial implements DialOutcome, Deadline {
+  deadlineAt: number
+  sweepIndex = -1
+  readonly #server: UpstreamServer
+  readonly #context: UpstreamContext
   readonly #listener: DialListener
-  #isOver = false
+  readonly #pending: PendingDial
 
   constructor(server: UpstreamServer, context: UpstreamContext, listener: DialListener) {
     const { host, port, connectMs } = server.settings
+    this.#server = server
+    this.#context = context
     this.#listener = listener
-    this.#socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
-    // A paused socket does not start to read by itself when it is connected.
-    this.#socket.pause()
-    this.#timer = setTimeout(() => this.#fail(true), connectMs)
-    this.#socket.once('error', () => this.#fail(false))
-    this.#socket.once('connect', () => {
-      if (this.#isOver) return
-      this.#finish()
-      listener.onConnected(adopt(this.#socket, server, context))
-    })
+    this.deadlineAt = context.deadlines.after(connectMs)
+    context.deadlines.add(this)
+    this.#pending = context.dialler.dial(host, port, this)
   }
 
   cancel(): void {
-    if (this.#isOver) return
-    this.#finish()
-    this.#socket.destroy()
+    this.#context.deadlines.remove(this)
+    this.#pending.cancel()
   }
 
-  #fail(isTimeout: boolean): void {
-    if (this.#isOver) return
+  onConnected(): void {
+    this.#context.deadlines.remove(this)
+    const connection = new UpstreamConnection(this.#server, this.#context)
+    const transport = this.#pending.adopt(connection)
+    connection.attach(transport)
+    transport.start()
+    this.#listener.onConnected(connection)
+  }
+
+  onRefused(): void {
+    this.#context.deadlines.remove(this)
+    this.#listener.onDialFailed(false)
+  }
+
+  onDeadline(): void {
     this.cancel()
-    this.#listener.onDialFailed(isTimeout)
+    this.#listener.onDialFailed(true)
   }
-
-  #finish(): void {
-    this.#isOver = true
-    clearTimeout(this.#timer)
-  }
-}
-
-/** Goes on with a connected socket's handle, below the socket where that is possible. */
-function adopt(
-  socket: Socket,
-  server: UpstreamServer,
-  context: UpstreamContext,
-): UpstreamConnection {
-  const connection = new UpstreamConnection(server, context)
-  const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
-  const transport =
-    streamInternals === undefined || handle === undefined
-      ? new SocketTransport(socket, connection)
-      : new TcpTransport(handle, connection)
-  connection.attach(transport)
-  transport.start()
-  return connection
 }
