@@ -104,8 +104,7 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#hasPeerEnded = true
     switch (this.#phase) {
       case 'head':
-        if (this.#isBehind) this.#beginLinger()
-        else this.#close()
+        this.#beginLinger()
         return
       case 'answer':
         return
@@ -238,7 +237,7 @@ export class ClientConnection implements TransportListener, Deadline {
       this.#engine.isDraining ||
       !this.#canReachNextRequest()
     const isOld = request.minorVersion === 0
-    this.#writer.own(status, request.isHead && !isRefusal, isOld, this.#closesAfterAnswer)
+    this.#writer.own(status, request.isHead, isOld, this.#closesAfterAnswer)
     this.flush()
   }
 
@@ -278,15 +277,10 @@ export class ClientConnection implements TransportListener, Deadline {
     this.#isTaking = true
     while (at < to && this.#phase === 'head' && !this.#isBehind) {
       const end = this.#engine.requestHead.parseRequest(bytes, at, to)
-      if (end === INCOMPLETE) {
-        this.#isTaking = false
-        this.#hold(bytes, at, to)
-        this.#awaitRestOfHead()
-        return
-      }
       if (end < 0) {
         this.#isTaking = false
-        this.#exchange.refuse(-end as OwnStatus)
+        if (end === INCOMPLETE) this.#awaitRestOfHead(bytes, at, to)
+        else this.#exchange.refuse(-end as OwnStatus)
         return
       }
       at = this.#takeRequest(bytes, at, end, to)
@@ -347,7 +341,8 @@ export class ClientConnection implements TransportListener, Deadline {
   }
 
   /** A head has one deadline from its first byte on; each further byte does not move it. */
-  #awaitRestOfHead(): void {
+  #awaitRestOfHead(bytes: Buffer, from: number, to: number): void {
+    this.#hold(bytes, from, to)
     if (this.#isHeadTimed) return
     this.#isHeadTimed = true
     this.#expectWithin(limits.headTimeoutMs)
@@ -366,7 +361,7 @@ export class ClientConnection implements TransportListener, Deadline {
     if (this.#transport === undefined) return
     this.#phase = 'linger'
     this.#held.clear()
-    this.#transport.end()
+    if (!this.#transport.end()) this.#isBehind = true
     if (this.#hasPeerEnded && !this.#isBehind) {
       this.#close()
       return
@@ -383,7 +378,10 @@ export class ClientConnection implements TransportListener, Deadline {
   }
 
   #close(): void {
-    this.#transport?.destroy()
+    // A cut answer that only the connection's end marks must not end like a whole one.
+    const isCut = this.#writer.endsWithConnection && (this.#isBehind || this.#exchange.isOpen)
+    if (isCut) this.#transport?.reset()
+    else this.#transport?.destroy()
     this.#forget()
   }
 

@@ -203,8 +203,7 @@ export class Exchange implements AnswerListener, DialListener {
   }
 
   onUpstreamWritable(): void {
-    if (this.#isRequestWhole) this.#upstream?.expectAnswer()
-    else this.client.resumeRequest()
+    if (!this.#isRequestWhole) this.client.resumeRequest()
   }
 
   onUpstreamFailed(failure: UpstreamFailure): void {

@@ -27,6 +27,10 @@ export class SocketTransport implements Transport {
     socket.on('drain', () => {
       if (!this.#isClosed) listener.onWritable()
     })
+    // After its end a socket announces no drain, only that all is gone.
+    socket.on('finish', () => {
+      if (!this.#isClosed) listener.onWritable()
+    })
     socket.on('close', () => {
       if (this.#isClosed) return
       this.#isClosed = true
@@ -58,8 +62,10 @@ export class SocketTransport implements Transport {
     if (!this.#isClosed) this.#socket.resume()
   }
 
-  end(): void {
+  end(): boolean {
+    const isGone = this.#isClosed || this.#socket.writableLength === 0
     this.#socket.end()
+    return isGone
   }
 
   destroy(): void {

@@ -98,12 +98,13 @@ export class TcpTransport implements Transport {
     if (!this.#isClosed) this.#handle.readStart()
   }
 
-  end(): void {
-    if (this.#isClosed || this.#isEnding) return
+  end(): boolean {
+    if (this.#isClosed || this.#isEnding) return true
     this.#isEnding = true
     const request = new ShutdownWrap()
     request.oncomplete = ignoreStatus
     this.#handle.shutdown(request)
+    return this.#pendingWrites === 0
   }
 
   destroy(): void {

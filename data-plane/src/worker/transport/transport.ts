@@ -17,7 +17,7 @@ export interface TransportListener {
   onBytes(bytes: Buffer, length: number): void
   /** The peer sent its FIN; writing may go on. */
   onEnd(): void
-  /** All that was written is gone, after a write that was behind. */
+  /** All that was written is gone, after a write or an end that was behind; may come without one too. */
   onWritable(): void
   /** The peer or an error closed the connection; the last call. A system error's name, or '' for none. */
   onClosed(code: string): void
@@ -31,8 +31,8 @@ export interface Transport {
   write(bytes: Buffer, length: number): number
   pause(): void
   resume(): void
-  /** FIN after what was written. */
-  end(): void
+  /** FIN after what was written. False: some of that still waits here; onWritable says when it is gone. */
+  end(): boolean
   /** Closes at once; what is still unsent may be lost. The listener is not called any more. */
   destroy(): void
   /** Like destroy, with RST, so that the peer can tell a cut message from an ended one. */
