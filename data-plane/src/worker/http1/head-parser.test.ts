@@ -109,6 +109,17 @@ describe('HeadParser.parseRequest', () => {
     expect(parseRequest(head)).toBe(status)
   })
 
+  it('judges a request line of the greatest length alike however it is split', () => {
+    const line = `GET /${'a'.repeat(limits.requestLineBytesMax - 14)} HTTP/1.1\r\n`
+    for (const length of [-3, -2, -1, 0]) {
+      expect(parseRequest(line.slice(0, line.length + length))).toBe(INCOMPLETE)
+    }
+    expect(parseRequest(`${line}Host: a.test\r\n\r\n`)).toBeGreaterThan(0)
+    const longer = line.replace('aa', 'aaa')
+    expect(parseRequest(longer)).toBe(-414)
+    expect(parseRequest(longer.replace(' HTTP/', 'aaaaaaaaaa\x02 HTTP/'))).toBe(-414)
+  })
+
   it.each([
     ['tabs and spaces around', '\t chunked\t '],
     ['capitals', 'CHUNKED'],

@@ -17,6 +17,7 @@ import {
 /** More bytes are needed. */
 export const INCOMPLETE = -1
 
+const CRLF_BYTES = 2
 const LINE_END_INCOMPLETE = -1
 const LINE_END_BAD = -2
 
@@ -73,13 +74,13 @@ export class HeadParser {
       at = lineEnd(bytes, at, to)
       if (at < 0) return at === LINE_END_INCOMPLETE ? INCOMPLETE : -400
     }
-    at = this.#parseRequestLine(bytes, at, to)
-    if (at < 0) return at === INCOMPLETE && to - from > limits.requestLineBytesMax ? -414 : at
-    if (at - from > limits.requestLineBytesMax + 2) return -414
-    at = this.#parseFields(bytes, at, to)
-    if (at === INCOMPLETE) return to - from > limits.headBytesMax ? -431 : INCOMPLETE
-    if (at < 0) return at
-    if (at - from > limits.headBytesMax) return -431
+    // Nothing beyond a limit is looked at, so that the verdict is the same however the bytes arrive.
+    const lineTo = Math.min(to, at + limits.requestLineBytesMax + CRLF_BYTES)
+    at = this.#parseRequestLine(bytes, at, lineTo)
+    if (at < 0) return at === INCOMPLETE && to > lineTo ? -414 : at
+    const headTo = Math.min(to, from + limits.headBytesMax)
+    at = this.#parseFields(bytes, at, headTo)
+    if (at < 0) return at === INCOMPLETE && to > headTo ? -431 : at
     return this.#frameRequest(at)
   }
 
