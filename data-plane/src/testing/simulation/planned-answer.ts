@@ -1,6 +1,7 @@
 /** What servers answer: right in all framings, or wrong, short, long, late or never. */
+
+import type { Random } from '../random.ts'
 import { bodyOf, type PlannedRequest } from './planned-request.ts'
-import type { Random } from './random.ts'
 
 export interface PlannedAnswer {
   /** Its place in the request's answers, sent as X-Answer. */

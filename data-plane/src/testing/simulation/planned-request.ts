@@ -1,8 +1,8 @@
 /** What clients send: valid requests in all shapes, and some that must be refused, each with an id of its own. */
 import { limits } from '../../limits.ts'
+import type { Random } from '../random.ts'
 import { MALFORMED_BODIES, MALFORMED_HEADS } from './malformed-requests.ts'
 import type { PlannedAnswer } from './planned-answer.ts'
-import type { Random } from './random.ts'
 import type { SimulatedTransport } from './simulated-transport.ts'
 
 /** One sending of a request to a server. */

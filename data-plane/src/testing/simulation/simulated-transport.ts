@@ -9,8 +9,8 @@ import {
   type TransportListener,
   WriteResult,
 } from '../../worker/transport/transport.ts'
+import type { Random } from '../random.ts'
 import { demand } from './fault.ts'
-import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** What the peer hears of the engine. */

@@ -14,8 +14,8 @@ import { TrafficCounters } from '../../worker/observe/traffic-counters.ts'
 import type { Dialler } from '../../worker/transport/dialler.ts'
 import type { Transport } from '../../worker/transport/transport.ts'
 import { UpstreamRegistry } from '../../worker/upstreams/upstream-registry.ts'
+import type { Random } from '../random.ts'
 import { demand } from './fault.ts'
-import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 const routesToService = new RouteTable([

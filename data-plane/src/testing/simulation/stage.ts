@@ -1,7 +1,7 @@
 /** A worker over simulated connections of which a test plays the other ends, on a clock that it moves. */
 import type { CompiledService } from '../../configuration/services.ts'
 import { ClientConnection } from '../../worker/exchange/client-connection.ts'
-import { Random } from './random.ts'
+import { Random } from '../random.ts'
 import { type DialBehaviour, SimulatedDialler } from './simulated-dialler.ts'
 import {
   type PeerListener,

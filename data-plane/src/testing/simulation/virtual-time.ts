@@ -1,5 +1,5 @@
 /** A clock that moves when the run says so, and the events that are due on it, in an order of the seed's choice. */
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 
 interface Event {
   readonly atMs: number
