@@ -61,6 +61,7 @@ function checkPrefixes(random: Random, kind: Kind, input: Buffer, verdict: numbe
     const early = parse(second, kind, input, 0, length)
     const isSame = early === INCOMPLETE || early === verdict
     expectOf(input, isSame, () => `${early} after ${length} bytes, ${verdict} after all`)
+    expectOf(input, early <= length, () => `${early} is beyond ${length}`)
     const isEnough = verdict > 0 && length >= verdict
     expectOf(input, !isEnough || early === verdict, () => `${early} although the head is there`)
   }
@@ -79,6 +80,8 @@ function checkOffsets(kind: Kind, input: Buffer, end: number): void {
       ? [parser.methodStart, parser.methodEnd, parser.targetStart, parser.targetEnd]
       : [parser.reasonStart, parser.reasonEnd]
   for (let index = 0; index < parser.fieldCount; index += 1) {
+    const isNamed = (parser.nameStarts[index] ?? 0) < (parser.nameEnds[index] ?? 0)
+    expectOf(input, isNamed, () => 'a field without a name')
     marks.push(parser.nameStarts[index] ?? -1, parser.nameEnds[index] ?? -1)
     marks.push(parser.valueStarts[index] ?? -1, parser.valueEnds[index] ?? -1)
   }
