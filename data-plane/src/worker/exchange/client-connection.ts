@@ -106,8 +106,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.#hasPeerEnded = true
     switch (this.#phase) {
       case 'head':
-        if (this.writer.isBehind) this.#beginLinger(false)
-        else this.#close()
+        this.#beginLinger(false)
         return
       case 'answer':
         this.#exchange.onClientEnded()
@@ -236,7 +235,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     const isLast =
       isRefusal || !request.wantsKeepAlive || this.isClosing || !this.#canReachNextRequest()
     const isOld = request.minorVersion === 0
-    this.writer.own(status, request.isHead && !isRefusal, isOld, isLast)
+    this.writer.own(status, request.isHead, isOld, isLast)
   }
 
   /** Whether the rest of the running request is short enough to be read and dropped. */
@@ -275,15 +274,10 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.#isTaking = true
     while (at < to && this.#phase === 'head' && !this.writer.isBehind) {
       const end = this.#engine.requestHead.parseRequest(bytes, at, to)
-      if (end === INCOMPLETE) {
-        this.#isTaking = false
-        this.#hold(bytes, at, to)
-        this.#awaitRestOfHead()
-        return
-      }
       if (end < 0) {
         this.#isTaking = false
-        this.#exchange.refuse(-end as OwnStatus)
+        if (end === INCOMPLETE) this.#awaitRestOfHead(bytes, at, to)
+        else this.#exchange.refuse(-end as OwnStatus)
         return
       }
       at = this.#takeRequest(bytes, at, end, to)
@@ -344,7 +338,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   }
 
   /** A head has one deadline from its first byte on; each further byte does not move it. */
-  #awaitRestOfHead(): void {
+  #awaitRestOfHead(bytes: Buffer, from: number, to: number): void {
+    this.#hold(bytes, from, to)
     if (this.#isHeadTimed) return
     this.#isHeadTimed = true
     this.#expectWithin(limits.headTimeoutMs)
@@ -368,12 +363,11 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     if (this.#transport === undefined) return
     this.#phase = 'linger'
     this.#held.clear()
+    const isFinal = this.#hasPeerEnded || isPeerDone
+    const isGone = isFinal ? this.#transport.finish() : this.#transport.end()
+    if (!isGone) this.writer.isBehind = true
     this.#expectWithin(this.writer.isBehind ? limits.bodyIdleTimeoutMs : limits.lingerTimeoutMs)
-    if (this.#hasPeerEnded || isPeerDone) {
-      this.#transport.finish()
-      return
-    }
-    this.#transport.end()
+    if (isFinal) return
     this.#reading.hold(false)
     this.resumeRequest()
   }
@@ -385,7 +379,10 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   }
 
   #close(): void {
-    this.#transport?.destroy()
+    // A cut answer that only the connection's end marks must not end like a whole one.
+    const isCut = this.writer.endsWithConnection && (this.writer.isBehind || this.#exchange.isOpen)
+    if (isCut) this.#transport?.reset()
+    else this.#transport?.destroy()
     this.#forget()
   }
 

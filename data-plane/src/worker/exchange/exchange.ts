@@ -251,8 +251,7 @@ export class Exchange implements AnswerListener, SearchListener {
   }
 
   onUpstreamWritable(): void {
-    if (this.#isRequestWhole) this.#upstream?.expectAnswer()
-    else this.client.resumeRequest()
+    if (!this.#isRequestWhole) this.client.resumeRequest()
   }
 
   onUpstreamFailed(failure: UpstreamFailure): void {

@@ -19,12 +19,11 @@ import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
 import { TlsTransport } from '../transport/tls-transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
 const BACKLOG = 511
-
-type Opened = TcpTransport | TlsTransport | SocketTransport
 
 export class EntryPointListener {
   readonly entryPoint: EntryPoint
@@ -78,7 +77,7 @@ export class EntryPointListener {
     }
   }
 
-  #begin(open: (connection: ClientConnection) => Opened): void {
+  #begin(open: (connection: ClientConnection) => Transport): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)
@@ -129,7 +128,7 @@ export class EntryPointListener {
   }
 }
 
-function tlsTransport(socket: TLSSocket, connection: ClientConnection): Opened {
+function tlsTransport(socket: TLSSocket, connection: ClientConnection): Transport {
   const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
   if (streamInternals === undefined || handle === undefined) {
     return new SocketTransport(socket, connection)
