@@ -66,3 +66,48 @@ describe('a client that stops to read', () => {
     expect(client.received.slice(-body.length)).toBe(body)
   })
 })
+
+describe('both sides of an upload that is answered early', () => {
+  const LONG_UPLOAD = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2000\r\n\r\n'
+
+  /** Neither side takes what the other one sends. */
+  function blocked(idleMs: number) {
+    const stage = new Stage(1, WILLING, { idleMs })
+    const client = stage.openClient()
+    client.send(LONG_UPLOAD)
+    stage.pass(2_000)
+    const [server] = stage.servers
+    if (server === undefined) throw new Error('no server was dialled')
+    server.send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc')
+    stage.pass(100)
+    client.transport.peerReads(false)
+    server.transport.peerReads(false)
+    server.send('def')
+    stage.pass(100)
+    client.send('x'.repeat(1_000))
+    stage.pass(100)
+    return { stage, client, server }
+  }
+
+  it('are given up when neither takes what the other sends', () => {
+    const { stage, client, server } = blocked(5_000)
+    stage.pass(limits.bodyIdleTimeoutMs + 1_000)
+    expect([client.ending, server.ending]).toEqual(['closed', 'closed'])
+  })
+
+  it('go on when the client reads again and the server takes its time', () => {
+    const { stage, client, server } = blocked(limits.bodyIdleTimeoutMs + 40_000)
+    client.transport.peerReads(true)
+    stage.pass(limits.bodyIdleTimeoutMs + 10_000)
+    expect([client.ending, server.ending]).toEqual(['open', 'open'])
+    server.transport.peerReads(true)
+    client.send('x'.repeat(1_000))
+    stage.pass(1_000)
+    server.send('ghi')
+    stage.pass(1_000)
+    expect([client.received.slice(-9), server.received.slice(-2_000)]).toEqual([
+      'abcdefghi',
+      'x'.repeat(2_000),
+    ])
+  })
+})

@@ -347,7 +347,7 @@ export class Exchange implements AnswerListener, SearchListener {
     this.record.bytesOut += tunnel.server.byteCount
     upstream.destroy()
     this.#close(outcome)
-    this.client.endTunnel(outcome !== Outcome.ORIGIN_ANSWERED)
+    this.client.end(outcome !== Outcome.ORIGIN_ANSWERED)
   }
 
   #answerUpstreamFailure(isTimeout: boolean): void {
