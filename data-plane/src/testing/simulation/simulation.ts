@@ -41,6 +41,9 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
   readonly #clients: ScriptedClient[] = []
   readonly #clientTransports = new Set<SimulatedTransport>()
   #bytesToClients = 0
+  readonly #serverTransports = new Set<SimulatedTransport>()
+  /** To each server, as long as no version changes it; 0: no cap. */
+  #connectionsMax: number
 
   constructor(seed: number, trace?: (line: string) => void) {
     this.trace = trace && ((line) => trace(`${this.time.nowMs.toFixed(0)} ${line}`))
@@ -50,7 +53,9 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
     this.refusedChance = this.isCalm || this.random.chance(0.6) ? 0 : this.random.fraction()
     this.silentChance = this.isCalm || this.random.chance(0.6) ? 0 : this.random.fraction()
     this.#worker = new SimulatedWorker(this.time, this.random, new SimulatedDialler(this, this))
-    this.#worker.apply(this.#service())
+    const service = this.#service()
+    this.#connectionsMax = service.connectionsMax
+    this.#worker.apply(service)
     const count = this.random.between(1, 4)
     for (let client = 0; client < count; client += 1) this.#openClient(client)
     this.#planChanges()
@@ -82,6 +87,7 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
   }
 
   onAccepted(transport: SimulatedTransport): void {
+    this.#checkCap(transport)
     new ScriptedOrigin(this, this, transport)
   }
 
@@ -141,7 +147,10 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
   #planChanges(): void {
     const { random, time } = this
     while (random.chance(0.2)) {
-      time.after(random.skewed(5_000), () => this.#worker.apply(this.#service()))
+      time.after(random.skewed(5_000), () => {
+        this.#connectionsMax = 0
+        this.#worker.apply(this.#service())
+      })
     }
     if (!this.isCalm && random.chance(0.1)) {
       time.after(random.skewed(8_000), () => this.#worker.drain())
@@ -155,6 +164,17 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
       gauges.connectionsOpen === 0 &&
       gauges.upstreamConnectionsOpen === 0
     )
+  }
+
+  #checkCap(opened: SimulatedTransport): void {
+    this.#serverTransports.add(opened)
+    let count = 0
+    for (const one of this.#serverTransports) {
+      if (!one.isEngineOpen) this.#serverTransports.delete(one)
+      else if (one.remoteAddress === opened.remoteAddress) count += 1
+    }
+    const isWithin = this.#connectionsMax === 0 || count <= this.#connectionsMax
+    demand(isWithin, () => `${count} connections to ${opened.remoteAddress}`)
   }
 
   #checkHeld(): void {
