@@ -70,6 +70,12 @@ describe('a request', () => {
     expect(server.connectionCount).toBe(0)
   })
 
+  it('with HEAD that is refused gets no body', async () => {
+    const { port } = scene.serve([(await scene.origin()).port])
+    const answer = await scene.ask(port, 'HEAD /../x HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*Content-Length: 16\r\n.*\r\n\r\n$/s)
+  })
+
   it('with an absolute target goes to the host of the target', async () => {
     const server = await scene.origin()
     const { port } = scene.serve([server.port])

@@ -22,6 +22,7 @@ import { LogSampler } from './observe/log-sampler.ts'
 import { Reporter } from './observe/reporter.ts'
 import { TrafficCounters } from './observe/traffic-counters.ts'
 import { Warnings } from './observe/warnings.ts'
+import { NetDialler } from './transport/net-dialler.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
 
@@ -65,7 +66,12 @@ export class Worker {
       lookup,
       onNotice: (notice) => send({ kind: 'notice', notice }),
     })
-    this.#upstreams = new UpstreamRegistry(this.#engine, names)
+    const { output, answerHead, deadlines } = this.#engine
+    const dialler = new NetDialler()
+    this.#upstreams = new UpstreamRegistry(
+      { output, answerHead, deadlines, gauges, dialler },
+      names,
+    )
     this.#reporter = new Reporter(this.#counters, sampler, gauges, send)
   }
 

@@ -102,10 +102,11 @@ export class AnswerWriter {
   }
 
   /** An answer that the node gives itself. */
-  own(status: OwnStatus, isHead: boolean, isOld: boolean, isLast: boolean): void {
+  own(status: OwnStatus, request: Request, isLast: boolean): void {
     this.#body = BodyLength.NONE
     this.isLast = isLast
-    this.#output.text(ownAnswer(status, connectionLine(isOld, isLast), isHead))
+    const line = connectionLine(request.minorVersion === 0, isLast)
+    this.#output.text(ownAnswer(status, line, request.isHead))
     this.flush()
   }
 

@@ -106,8 +106,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.#hasPeerEnded = true
     switch (this.#phase) {
       case 'head':
-        if (this.writer.isBehind) this.#beginLinger(false)
-        else this.#close()
+        this.#beginLinger(false)
         return
       case 'answer':
         this.#exchange.onClientEnded()
@@ -131,8 +130,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
       return
     }
     if (this.#exchange.isOpen) {
-      this.deadlineAt =
-        this.#phase === 'body' ? this.#engine.deadlines.after(limits.bodyIdleTimeoutMs) : NEVER
+      this.#expectBody()
       this.#exchange.onClientWritable()
     } else if (this.#phase === 'head') {
       this.#expectWithin(limits.clientIdleTimeoutMs)
@@ -156,13 +154,14 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   pauseRequest(): void {
     if (this.#reading.isServerBehind) return
     this.#reading.waitForServer(true)
-    this.deadlineAt = NEVER
+    // Where the client is behind too, it is the only one with a time-out.
+    if (!this.writer.isBehind) this.deadlineAt = NEVER
   }
 
   resumeRequest(): void {
     if (!this.#reading.isServerBehind) return
     this.#reading.waitForServer(false)
-    if (this.#phase === 'body') this.#expectWithin(limits.bodyIdleTimeoutMs)
+    if (this.#phase === 'body') this.#expectBody()
   }
 
   /** Writes a 101 and gives the transport away. Returns the bytes that the client sent ahead. */
@@ -182,8 +181,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     return { transport, early, hasEnded: this.#hasPeerEnded }
   }
 
-  /** The tunnel is over. `isCut`: not by both sides' FINs, which the client must be able to see. */
-  endTunnel(isCut: boolean): void {
+  /** Ends the connection now. `isCut`: what ran on it is not whole, and the client must be able to see that. */
+  end(isCut: boolean): void {
     if (isCut) this.#transport?.reset()
     else this.#transport?.destroy()
     this.#forget()
@@ -235,8 +234,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     const request = this.#exchange.request
     const isLast =
       isRefusal || !request.wantsKeepAlive || this.isClosing || !this.#canReachNextRequest()
-    const isOld = request.minorVersion === 0
-    this.writer.own(status, request.isHead && !isRefusal, isOld, isLast)
+    this.writer.own(status, request, isLast)
   }
 
   /** Whether the rest of the running request is short enough to be read and dropped. */
@@ -253,8 +251,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
       this.#beginLinger(false)
       return
     }
-    this.#transport?.reset()
-    this.#forget()
+    this.end(true)
   }
 
   #takeFromHead(bytes: Buffer, length: number): void {
@@ -275,15 +272,10 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.#isTaking = true
     while (at < to && this.#phase === 'head' && !this.writer.isBehind) {
       const end = this.#engine.requestHead.parseRequest(bytes, at, to)
-      if (end === INCOMPLETE) {
-        this.#isTaking = false
-        this.#hold(bytes, at, to)
-        this.#awaitRestOfHead()
-        return
-      }
       if (end < 0) {
         this.#isTaking = false
-        this.#exchange.refuse(-end as OwnStatus)
+        if (end === INCOMPLETE) this.#awaitRestOfHead(bytes, at, to)
+        else this.#exchange.refuse(-end as OwnStatus)
         return
       }
       at = this.#takeRequest(bytes, at, end, to)
@@ -344,7 +336,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   }
 
   /** A head has one deadline from its first byte on; each further byte does not move it. */
-  #awaitRestOfHead(): void {
+  #awaitRestOfHead(bytes: Buffer, from: number, to: number): void {
+    this.#hold(bytes, from, to)
     if (this.#isHeadTimed) return
     this.#isHeadTimed = true
     this.#expectWithin(limits.headTimeoutMs)
@@ -368,12 +361,11 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     if (this.#transport === undefined) return
     this.#phase = 'linger'
     this.#held.clear()
+    const isFinal = this.#hasPeerEnded || isPeerDone
+    const isGone = isFinal ? this.#transport.finish() : this.#transport.end()
+    if (!isGone) this.writer.isBehind = true
     this.#expectWithin(this.writer.isBehind ? limits.bodyIdleTimeoutMs : limits.lingerTimeoutMs)
-    if (this.#hasPeerEnded || isPeerDone) {
-      this.#transport.finish()
-      return
-    }
-    this.#transport.end()
+    if (isFinal) return
     this.#reading.hold(false)
     this.resumeRequest()
   }
@@ -385,8 +377,9 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   }
 
   #close(): void {
-    this.#transport?.destroy()
-    this.#forget()
+    // A cut answer that only the connection's end marks must not end like a whole one.
+    const isCut = this.writer.endsWithConnection && (this.writer.isBehind || this.#exchange.isOpen)
+    this.end(isCut)
   }
 
   #forget(): void {
@@ -398,6 +391,12 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.#engine.deadlines.remove(this)
     this.#engine.gauges.connectionsClosed += 1
     this.entryPoint.connections.delete(this)
+  }
+
+  /** The next part of the body is due, if there is one and it is read. */
+  #expectBody(): void {
+    const isDue = this.#phase === 'body' && !this.#reading.isServerBehind
+    this.deadlineAt = isDue ? this.#engine.deadlines.after(limits.bodyIdleTimeoutMs) : NEVER
   }
 
   #expectWithin(ms: number): void {

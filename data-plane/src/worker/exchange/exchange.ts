@@ -254,8 +254,7 @@ export class Exchange implements AnswerListener, SearchListener {
   }
 
   onUpstreamWritable(): void {
-    if (this.#isRequestWhole) this.#upstream?.expectAnswer()
-    else this.client.resumeRequest()
+    if (!this.#isRequestWhole) this.client.resumeRequest()
   }
 
   onUpstreamFailed(failure: UpstreamFailure): void {
@@ -353,7 +352,7 @@ export class Exchange implements AnswerListener, SearchListener {
     this.record.bytesOut += tunnel.server.byteCount
     upstream.destroy()
     this.#close(outcome)
-    this.client.endTunnel(outcome !== Outcome.ORIGIN_ANSWERED)
+    this.client.end(outcome !== Outcome.ORIGIN_ANSWERED)
   }
 
   #answerUpstreamFailure(isTimeout: boolean): void {

@@ -1,6 +1,9 @@
 /** Bytes that a client sent and that cannot be taken yet: a part of a head, or requests sent ahead. Hot. */
 import { limits } from '../../limits.ts'
 
+/** Where a request line with its CRLF has ended at the latest, after an empty line. */
+const REQUEST_LINE_END_MAX = limits.requestLineBytesMax + 4
+
 export class HeldBytes {
   #bytes: Buffer | undefined
 
@@ -39,7 +42,7 @@ function mayEndHead(held: Buffer, from: number): boolean {
 
 function crossesLimit(before: number, after: number): boolean {
   return (
-    (before <= limits.requestLineBytesMax && after > limits.requestLineBytesMax) ||
+    (before <= REQUEST_LINE_END_MAX && after > REQUEST_LINE_END_MAX) ||
     (before <= limits.headBytesMax && after > limits.headBytesMax)
   )
 }

@@ -48,8 +48,8 @@ export class Tunnel implements Deadline {
 
   /** FIN to both sides: the node is about to stop. */
   close(): void {
-    this.#options.client.end()
-    this.#options.server.end()
+    this.client.endWriting()
+    this.server.endWriting()
   }
 
   /** Ends the tunnel when both sides have ended and everything was delivered. */
@@ -125,7 +125,7 @@ export class TunnelEnd implements TransportListener {
   }
 
   endWriting(): void {
-    this.#transport.end()
+    if (!this.#transport.end()) this.isBehind = true
   }
 
   resume(): void {

@@ -37,6 +37,8 @@ describe('HeadParser.parseRequest', () => {
   it.each([
     ['a space before the version is missing', 'GET /HTTP/1.1\r\n\r\n'],
     ['HTTP/0.9', 'GET /\r\n\r\n'],
+    ['a short word for a version', 'GET / HT\r\n\r\n'],
+    ['a version that is cut off', 'GET / HTTP/1\r\n'],
     ['a minor version of two digits', 'GET / HTTP/1.32\r\n\r\n'],
     ['a minor version above 1', 'GET / HTTP/1.2\r\n\r\n'],
     ['a method that is no token', 'G=ET / HTTP/1.1\r\n\r\n'],
@@ -109,6 +111,17 @@ describe('HeadParser.parseRequest', () => {
     expect(parseRequest(head)).toBe(status)
   })
 
+  it('judges a request line of the greatest length alike however it is split', () => {
+    const line = `GET /${'a'.repeat(limits.requestLineBytesMax - 14)} HTTP/1.1\r\n`
+    for (const length of [-3, -2, -1, 0]) {
+      expect(parseRequest(line.slice(0, line.length + length))).toBe(INCOMPLETE)
+    }
+    expect(parseRequest(`${line}Host: a.test\r\n\r\n`)).toBeGreaterThan(0)
+    const longer = line.replace('aa', 'aaa')
+    expect(parseRequest(longer)).toBe(-414)
+    expect(parseRequest(longer.replace(' HTTP/', 'aaaaaaaaaa\x02 HTTP/'))).toBe(-414)
+  })
+
   it.each([
     ['tabs and spaces around', '\t chunked\t '],
     ['capitals', 'CHUNKED'],
@@ -154,6 +167,7 @@ describe('HeadParser.parseAnswer', () => {
   it.each([
     ['a status of five digits', 'HTTP/1.1 99999 X\r\n\r\n'],
     ['a status of one digit', 'HTTP/1.1 2 \r\n\r\n'],
+    ['a version alone', 'HTTP/1.1\r\n\r\n'],
     ['no protocol', 'ICY 200 OK\r\n\r\n'],
     ['another coding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n'],

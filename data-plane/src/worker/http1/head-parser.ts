@@ -18,6 +18,10 @@ import {
 /** More bytes are needed. */
 export const INCOMPLETE = -1
 
+const CRLF_BYTES = 2
+/** "0" stands for any digit. */
+const VERSION = 'HTTP/0.0'
+const DIGIT_MARK = 0x30
 const LINE_END_INCOMPLETE = -1
 const LINE_END_BAD = -2
 
@@ -27,6 +31,16 @@ function lineEnd(bytes: Uint8Array, at: number, to: number): number {
   if (bytes[at] !== CR) return LINE_END_BAD
   if (at + 1 >= to) return LINE_END_INCOMPLETE
   return bytes[at + 1] === LF ? at + 2 : LINE_END_BAD
+}
+
+/** Whether a part of a version is right so far: what cannot become one is refused, not waited for. */
+function mayBeVersion(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const expected = VERSION.charCodeAt(at - from)
+    const digit = (bytes[at] ?? 0) - 0x30
+    if (bytes[at] !== expected && (expected !== DIGIT_MARK || digit < 0 || digit > 9)) return false
+  }
+  return true
 }
 
 export class HeadParser {
@@ -79,13 +93,13 @@ export class HeadParser {
       at = lineEnd(bytes, at, to)
       if (at < 0) return at === LINE_END_INCOMPLETE ? INCOMPLETE : -400
     }
-    at = this.#parseRequestLine(bytes, at, to)
-    if (at < 0) return at === INCOMPLETE && to - from > limits.requestLineBytesMax ? -414 : at
-    if (at - from > limits.requestLineBytesMax + 2) return -414
-    at = this.#parseFields(bytes, at, to, false)
-    if (at === INCOMPLETE) return to - from > limits.headBytesMax ? -431 : INCOMPLETE
-    if (at < 0) return at
-    if (at - from > limits.headBytesMax) return -431
+    // Nothing beyond a limit is looked at, so that the verdict is the same however the bytes arrive.
+    const lineTo = Math.min(to, at + limits.requestLineBytesMax + CRLF_BYTES)
+    at = this.#parseRequestLine(bytes, at, lineTo)
+    if (at < 0) return at === INCOMPLETE && to > lineTo ? -414 : at
+    const headTo = Math.min(to, from + limits.headBytesMax)
+    at = this.#parseFields(bytes, at, headTo, false)
+    if (at < 0) return at === INCOMPLETE && to > headTo ? -431 : at
     return this.#frameRequest(at)
   }
 
@@ -145,7 +159,7 @@ export class HeadParser {
   }
 
   #parseVersionNumber(bytes: Uint8Array, from: number, to: number): number {
-    if (to - from < 8) return INCOMPLETE
+    if (to - from < 8) return mayBeVersion(bytes, from, to) ? INCOMPLETE : -400
     const isHttp =
       bytes[from] === 0x48 &&
       bytes[from + 1] === 0x54 &&
@@ -165,13 +179,14 @@ export class HeadParser {
   #parseStatusLine(bytes: Uint8Array, from: number, to: number): number {
     const versionEnd = this.#parseVersionNumber(bytes, from, to)
     if (versionEnd < 0) return versionEnd
+    if (versionEnd < to && bytes[versionEnd] !== SP) return -502
     if (to - versionEnd < 5) return INCOMPLETE
     const hundreds = (bytes[versionEnd + 1] ?? 0) - 0x30
     const tens = (bytes[versionEnd + 2] ?? 0) - 0x30
     const ones = (bytes[versionEnd + 3] ?? 0) - 0x30
     const areDigits =
       hundreds >= 1 && hundreds <= 5 && tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9
-    if (bytes[versionEnd] !== SP || !areDigits) return -502
+    if (!areDigits) return -502
     this.status = hundreds * 100 + tens * 10 + ones
     let at = versionEnd + 4
     // A status line may end right after the code, without the space that the grammar asks for.

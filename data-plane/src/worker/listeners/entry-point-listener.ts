@@ -21,6 +21,7 @@ import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
 import { TlsTransport } from '../transport/tls-transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import type { Admission } from './admission.ts'
 import { ProxyHeaderReader } from './proxy-header-reader.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
@@ -37,8 +38,6 @@ export interface ListenerParts {
   readonly admission: Admission
   readonly contexts: TlsContexts
 }
-
-type Opened = TcpTransport | TlsTransport | SocketTransport
 
 export class EntryPointListener {
   readonly entryPoint: EntryPoint
@@ -152,7 +151,7 @@ export class EntryPointListener {
     this.#shake(this.#tlsServer, socket)
   }
 
-  #begin(open: (connection: ClientConnection) => Opened, early: Buffer = NOTHING): void {
+  #begin(open: (connection: ClientConnection) => Transport, early: Buffer = NOTHING): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)
@@ -203,7 +202,7 @@ export class EntryPointListener {
   }
 }
 
-function tlsTransport(socket: TLSSocket, connection: ClientConnection): Opened {
+function tlsTransport(socket: TLSSocket, connection: ClientConnection): Transport {
   const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
   if (streamInternals === undefined || handle === undefined) {
     return new SocketTransport(socket, connection)

@@ -28,6 +28,10 @@ export class SocketTransport implements Transport {
     socket.on('drain', () => {
       if (!this.#isClosed) this.#listener.onWritable()
     })
+    // After its end a socket announces no drain, only that all is gone.
+    socket.on('finish', () => {
+      if (!this.#isClosed) this.#listener.onWritable()
+    })
     socket.on('close', () => {
       if (this.#isClosed) return
       this.#isClosed = true
@@ -67,12 +71,16 @@ export class SocketTransport implements Transport {
     if (!this.#isClosed) this.#socket.resume()
   }
 
-  end(): void {
+  end(): boolean {
+    const isGone = this.#isGone
     this.#socket.end()
+    return isGone
   }
 
-  finish(): void {
+  finish(): boolean {
+    const isGone = this.#isGone
     this.#socket.end(() => this.#socket.destroy())
+    return isGone
   }
 
   destroy(): void {
@@ -85,5 +93,9 @@ export class SocketTransport implements Transport {
     // Node resets TCP sockets only; in TLS an end without close_notify says the same.
     if (this.#socket instanceof TLSSocket) this.#socket.destroy()
     else this.#socket.resetAndDestroy()
+  }
+
+  get #isGone(): boolean {
+    return this.#isClosed || this.#socket.writableLength === 0
   }
 }

@@ -126,21 +126,17 @@ export class TcpTransport implements Transport {
     if (!this.#isClosed) this.#handle.readStart()
   }
 
-  end(): void {
-    if (this.#isClosed || this.#isEnding) return
-    this.#isEnding = true
-    const request = new ShutdownWrap()
-    request.oncomplete = () => {
-      this.#hasEnded = true
-      if (this.#isFinal) this.#finished()
-    }
-    this.#handle.shutdown(request)
+  end(): boolean {
+    if (this.#isClosed) return true
+    if (!this.#isEnding) this.#shutDown()
+    return this.#pendingWrites === 0
   }
 
-  finish(): void {
+  finish(): boolean {
     this.#isFinal = true
-    if (this.#pendingWrites === 0 || this.#hasEnded) this.#finished()
-    else this.end()
+    if (this.#pendingWrites > 0 && !this.#hasEnded) return this.end()
+    this.#finished()
+    return true
   }
 
   destroy(): void {
@@ -177,6 +173,16 @@ export class TcpTransport implements Transport {
     if (this.#isClosed) return
     if (status !== 0) this.#breakWriting(status)
     if (this.#pendingWrites === 0) this.#listener.onWritable()
+  }
+
+  #shutDown(): void {
+    this.#isEnding = true
+    const request = new ShutdownWrap()
+    request.oncomplete = () => {
+      this.#hasEnded = true
+      if (this.#isFinal) this.#finished()
+    }
+    this.#handle.shutdown(request)
   }
 
   #finished(): void {

@@ -93,16 +93,20 @@ export class TlsTransport implements Transport {
     if (!this.#isClosed) this.#handle.readStart()
   }
 
-  end(): void {
-    if (this.#isClosed || this.#isEnding) return
+  end(): boolean {
+    if (this.#isClosed) return true
+    const isFirst = !this.#isEnding
     this.#isEnding = true
-    if (!this.#isWriting) this.#shutDown()
+    if (this.#isWriting) this.#isBehind = true
+    else if (isFirst) this.#shutDown()
+    return !this.#isWriting
   }
 
-  finish(): void {
+  finish(): boolean {
     this.#isFinal = true
-    if (this.#hasEnded) this.#finished()
-    else this.end()
+    if (!this.#hasEnded) return this.end()
+    this.#finished()
+    return true
   }
 
   destroy(): void {
@@ -141,7 +145,7 @@ export class TlsTransport implements Transport {
       this.#queue = []
       this.#queuedBytes = 0
       if (waiting !== undefined) this.#encrypt(waiting)
-      return
+      if (this.#isWriting) return
     }
     if (this.#isEnding) this.#shutDown()
     if (!this.#isBehind) return

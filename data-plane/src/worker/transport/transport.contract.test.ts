@@ -29,8 +29,7 @@ class Recorder implements TransportListener {
   }
 }
 
-type Started = Transport & { start(): void }
-type Make = (socket: Socket, listener: TransportListener) => Started
+type Make = (socket: Socket, listener: TransportListener) => Transport
 
 function handleOf(socket: Socket): StreamHandle {
   const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
@@ -38,7 +37,7 @@ function handleOf(socket: Socket): StreamHandle {
   return handle
 }
 
-const overTls = (make: (socket: TLSSocket, listener: TransportListener) => Started): Make => {
+const overTls = (make: (socket: TLSSocket, listener: TransportListener) => Transport): Make => {
   return (socket, listener) => make(socket as TLSSocket, listener)
 }
 
@@ -63,7 +62,7 @@ afterEach(() => {
 })
 
 interface Pair {
-  readonly transport: Started
+  readonly transport: Transport
   readonly recorder: Recorder
   readonly peer: Socket
   readonly peerEvents: string[]
@@ -71,7 +70,7 @@ interface Pair {
 
 async function open(isTls: boolean, make: Make): Promise<Pair> {
   const recorder = new Recorder()
-  const { promise, resolve } = Promise.withResolvers<Started>()
+  const { promise, resolve } = Promise.withResolvers<Transport>()
   const take = (socket: Socket) => {
     const transport = make(socket, recorder)
     transport.start()
@@ -187,7 +186,38 @@ describe.each(kinds)('%s', (_name, isTls, make) => {
     send(transport, 'x'.repeat(50_000))
     transport.finish()
     expect((await textOf(peer)).length).toBe(50_000)
-    await vi.waitFor(() => expect(recorder.events).toEqual(['closed ']))
+    await vi.waitFor(() => expect(recorder.events).toContain('closed '))
+    expect(recorder.events.filter((event) => event !== 'writable')).toEqual(['closed '])
+  })
+
+  it.each(['end', 'finish'] as const)(
+    'says at %s that bytes wait, and when they are gone',
+    async (how) => {
+      const { transport, recorder, peer } = await open(isTls, make)
+      peer.pause()
+      let sent = 0
+      while (transport.write(Buffer.alloc(65_536, 'x'), 65_536) === WriteResult.DONE) {
+        sent += 65_536
+        await new Promise(setImmediate)
+      }
+      sent += 65_536
+      expect(transport[how]()).toBe(false)
+      const before = recorder.events.length
+      peer.resume()
+      let length = 0
+      peer.on('data', (bytes: Buffer) => {
+        length += bytes.length
+      })
+      await once(peer, 'end')
+      expect(length).toBe(sent)
+      await vi.waitFor(() => expect(recorder.events.slice(before)).toContain('writable'))
+    },
+  )
+
+  it('has nothing that waits when it is done', async () => {
+    const { transport } = await open(isTls, make)
+    transport.destroy()
+    expect([transport.end(), transport.finish()]).toEqual([true, true])
   })
 
   it.each(['destroy', 'reset'] as const)('calls nobody any more after %s', async (how) => {

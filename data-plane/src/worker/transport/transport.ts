@@ -25,7 +25,7 @@ export interface TransportListener {
   onBytes(bytes: Buffer, length: number): void
   /** The peer sent its FIN; writing may go on. */
   onEnd(): void
-  /** All that was written is gone, after a write that was behind. */
+  /** All that was written is gone, after a write or an end that was behind; may come without one too. */
   onWritable(): void
   /** The peer or an error closed the connection; the last call. A system error's name, or '' for none. */
   onClosed(code: string): void
@@ -37,14 +37,16 @@ export interface Transport {
   endpoints(): Endpoints
   /** Hands all further events to another listener. */
   listenWith(listener: TransportListener): void
+  /** Begins to read. */
+  start(): void
   /** Sends bytes[0..length). After a failure bytes vanish here and the reading side says what happened. */
   write(bytes: Buffer, length: number): number
   pause(): void
   resume(): void
-  /** FIN after what was written. */
-  end(): void
+  /** FIN after what was written. False: some of that still waits here; onWritable says when it is gone. */
+  end(): boolean
   /** The same, and then closes by itself, without a wait for the peer; onClosed('') follows. */
-  finish(): void
+  finish(): boolean
   /** Closes at once; what is still unsent may be lost. The listener is not called any more. */
   destroy(): void
   /** Like destroy, with RST, so that the peer can tell a cut message from an ended one. */

@@ -2,11 +2,10 @@
  * One attempt to connect to a server: to its address, and where that takes long or fails, in a race with its
  * address of the other family (RFC 8305). Ends in exactly one call of its listener, or in none after cancel.
  */
-import { connect, isIPv6, type Socket } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { limits } from '../../limits.ts'
-import { SocketTransport } from '../transport/socket-transport.ts'
-import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
-import { TcpTransport } from '../transport/tcp-transport.ts'
+import type { Deadline } from '../deadline-sweep.ts'
+import type { DialOutcome, PendingDial } from '../transport/dialler.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import type { UpstreamContext, UpstreamServer } from './upstream-server.ts'
 
@@ -21,12 +20,13 @@ export interface DialListener {
   onDialFailed(failure: DialFailure): void
 }
 
-export class Dial {
+export class Dial implements Deadline {
+  deadlineAt: number
+  sweepIndex = -1
   readonly #server: UpstreamServer
   readonly #context: UpstreamContext
   readonly #listener: DialListener
-  readonly #timer: NodeJS.Timeout
-  readonly #sockets = new Set<Socket>()
+  readonly #attempts = new Set<Attempt>()
   #raceTimer: NodeJS.Timeout | undefined
   #isOver = false
 
@@ -35,7 +35,9 @@ export class Dial {
     this.#server = server
     this.#context = context
     this.#listener = listener
-    this.#timer = setTimeout(() => this.#fail('timeout'), connectMs)
+    this.deadlineAt = context.deadlines.after(connectMs)
+    context.deadlines.add(this)
+    // Not a time-out: the sweep would begin the race too late.
     if (alternative !== '') {
       this.#raceTimer = setTimeout(() => this.#tryAlternative(), limits.familyRaceMs)
     }
@@ -48,43 +50,38 @@ export class Dial {
     this.#server.admitWaiting()
   }
 
+  onDeadline(): void {
+    this.#fail('timeout')
+  }
+
+  win(attempt: Attempt): void {
+    this.#attempts.delete(attempt)
+    this.#finish()
+    const connection = new UpstreamConnection(this.#server, this.#context)
+    const transport = attempt.pending.adopt(connection)
+    connection.attach(transport)
+    transport.start()
+    this.#listener.onConnected(connection)
+    const { alternative, name } = this.#server.settings
+    if (attempt.host === alternative) name?.prefer(isIPv6(attempt.host) ? 6 : 4)
+  }
+
+  /** `code`: a system error's name. */
+  lose(attempt: Attempt, code: string): void {
+    this.#attempts.delete(attempt)
+    if (EXHAUSTION.has(code)) this.#fail('exhausted')
+    else if (this.#raceTimer !== undefined) this.#tryAlternative()
+    else if (this.#attempts.size === 0) this.#fail('refused')
+  }
+
   #try(host: string): void {
-    const socket = connect({
-      host,
-      port: this.#server.settings.port,
-      allowHalfOpen: true,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: limits.tcpKeepAliveMs,
-    })
-    // A paused socket does not start to read by itself when it is connected.
-    socket.pause()
-    this.#sockets.add(socket)
-    socket.once('error', (error: NodeJS.ErrnoException) => this.#lose(socket, error.code ?? ''))
-    socket.once('connect', () => this.#win(socket, host))
+    this.#attempts.add(new Attempt(this, this.#context, host, this.#server.settings.port))
   }
 
   #tryAlternative(): void {
     clearTimeout(this.#raceTimer)
     this.#raceTimer = undefined
     this.#try(this.#server.settings.alternative)
-  }
-
-  #win(socket: Socket, host: string): void {
-    if (this.#isOver) return
-    this.#sockets.delete(socket)
-    this.#finish()
-    this.#listener.onConnected(adopt(socket, this.#server, this.#context))
-    const { alternative, name } = this.#server.settings
-    if (host === alternative) name?.prefer(isIPv6(host) ? 6 : 4)
-  }
-
-  #lose(socket: Socket, code: string): void {
-    this.#sockets.delete(socket)
-    if (this.#isOver) return
-    if (EXHAUSTION.has(code)) this.#fail('exhausted')
-    else if (this.#raceTimer !== undefined) this.#tryAlternative()
-    else if (this.#sockets.size === 0) this.#fail('refused')
   }
 
   /** The exchange goes on first, so that it is not behind one that came later. */
@@ -102,26 +99,30 @@ export class Dial {
 
   #finish(): void {
     this.#isOver = true
-    clearTimeout(this.#timer)
     clearTimeout(this.#raceTimer)
-    for (const socket of this.#sockets) socket.destroy()
-    this.#sockets.clear()
+    this.#context.deadlines.remove(this)
+    for (const { pending } of this.#attempts) pending.cancel()
+    this.#attempts.clear()
   }
 }
 
-/** Goes on with a connected socket's handle, below the socket where that is possible. */
-function adopt(
-  socket: Socket,
-  server: UpstreamServer,
-  context: UpstreamContext,
-): UpstreamConnection {
-  const connection = new UpstreamConnection(server, context)
-  const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
-  const transport =
-    streamInternals === undefined || handle === undefined
-      ? new SocketTransport(socket, connection)
-      : new TcpTransport(handle, connection)
-  connection.attach(transport)
-  transport.start()
-  return connection
+/** One address of a dial. Once it is cancelled it says nothing more. */
+class Attempt implements DialOutcome {
+  readonly host: string
+  readonly pending: PendingDial
+  readonly #dial: Dial
+
+  constructor(dial: Dial, { dialler }: UpstreamContext, host: string, port: number) {
+    this.#dial = dial
+    this.host = host
+    this.pending = dialler.dial(host, port, this)
+  }
+
+  onConnected(): void {
+    this.#dial.win(this)
+  }
+
+  onRefused(code: string): void {
+    this.#dial.lose(this, code)
+  }
 }

@@ -52,6 +52,8 @@ export class UpstreamConnection implements TransportListener, Deadline {
   #held: Buffer | undefined
   #mayKeep = false
   #isPaused = false
+  /** The server has not taken all that was written. */
+  #isBehind = false
   #keptForMs: number = limits.upstreamIdleTimeoutMs
   #openedAt = 0
 
@@ -79,13 +81,14 @@ export class UpstreamConnection implements TransportListener, Deadline {
   /** Sends what is in the output buffer. False: wait for onUpstreamWritable. */
   flush(): boolean {
     if (this.#transport === undefined || this.#context.output.flush(this.#transport)) return true
-    this.#expectWithin(this.server.settings.idleMs)
+    this.#isBehind = true
+    this.#expectProgress()
     return false
   }
 
   /** The request is complete: the answer is due. */
   expectAnswer(): void {
-    if (!this.hasAnswered) this.#expectWithin(this.server.settings.firstByteMs)
+    this.#expectProgress()
   }
 
   /** The client is behind; it has time-outs of its own. */
@@ -99,7 +102,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    this.#expectWithin(this.server.settings.idleMs)
+    this.#expectProgress()
     this.#transport?.resume()
   }
 
@@ -123,7 +126,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
       return
     }
     this.hasAnswered = true
-    this.deadlineAt = this.#context.deadlines.after(this.server.settings.idleMs)
+    this.#expectProgress()
     if (this.#held === undefined) {
       this.#take(bytes, length)
       return
@@ -144,8 +147,9 @@ export class UpstreamConnection implements TransportListener, Deadline {
   }
 
   onWritable(): void {
+    this.#isBehind = false
     if (this.#exchange === undefined) return
-    this.deadlineAt = NEVER
+    this.#expectProgress()
     this.#exchange.onUpstreamWritable()
   }
 
@@ -302,6 +306,20 @@ export class UpstreamConnection implements TransportListener, Deadline {
     this.#held = undefined
     this.#context.deadlines.remove(this)
     this.#context.gauges.upstreamConnectionsOpen -= 1
+  }
+
+  /**
+   * The server's time-out runs while the server is awaited: it is behind, or has the whole request. While the
+   * client is awaited, its own time-outs run: a server may well say nothing during a slow upload.
+   */
+  #expectProgress(): void {
+    const isAwaited = this.#isBehind || this.#exchange?.isRequestSent === true
+    if (this.#isPaused || !isAwaited) {
+      this.deadlineAt = NEVER
+      return
+    }
+    const { firstByteMs, idleMs } = this.server.settings
+    this.#expectWithin(this.#isBehind || this.hasAnswered ? idleMs : firstByteMs)
   }
 
   #expectWithin(ms: number): void {

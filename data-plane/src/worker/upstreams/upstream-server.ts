@@ -8,6 +8,7 @@ import type { HeadParser } from '../http1/head-parser.ts'
 import type { OutputBuffer } from '../http1/output-buffer.ts'
 import type { WatchedName } from '../names/watched-name.ts'
 import type { Gauges } from '../observe/gauges.ts'
+import type { Dialler } from '../transport/dialler.ts'
 import { Dial, type DialListener } from './dial.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 import type { WaitQueue } from './wait-queue.ts'
@@ -40,6 +41,7 @@ export interface UpstreamContext {
   readonly answerHead: HeadParser
   readonly deadlines: DeadlineSweep
   readonly gauges: Gauges
+  readonly dialler: Dialler
 }
 
 export class UpstreamServer {
