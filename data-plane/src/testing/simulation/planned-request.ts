@@ -8,6 +8,8 @@ import type { SimulatedTransport } from './simulated-transport.ts'
 
 /** One sending of a request to a server. */
 export class Attempt {
+  /** Bytes of its body that came. */
+  bodyLength = 0
   readonly #transport: SimulatedTransport
   readonly #readBefore: number
 
@@ -34,7 +36,7 @@ export interface PlannedRequest {
   /** The lines after its last chunk that may go on. */
   readonly trailers: string
   readonly acceptsTrailers: boolean
-  /** Its method and its length allow a second sending. */
+  /** Its method and its announced length allow a second sending. */
   readonly isRepeatable: boolean
   /** `head`: no byte of it may go on. `body`: it may never be whole at a server. */
   readonly fault: 'none' | 'head' | 'body' | 'cut'
@@ -159,7 +161,8 @@ function plan(
     body,
     trailers: trailers.kept,
     acceptsTrailers: minorVersion === 1 && lines.includes('TE: trailers'),
-    isRepeatable: !NEVER_REPEATED.has(method) && body.length <= limits.replayedBodyBytesMax,
+    isRepeatable:
+      !NEVER_REPEATED.has(method) && (isChunked || body.length <= limits.replayedBodyBytesMax),
     fault,
     isRouted,
     isLast,

@@ -1,4 +1,5 @@
 /** A server of the adversary's: checks every byte that reaches it, and answers as planned. */
+import { limits } from '../../limits.ts'
 import { demand } from './fault.ts'
 import {
   type Framing,
@@ -29,6 +30,7 @@ export class ScriptedOrigin implements PeerListener, MessageListener {
   readonly #reader: MessageReader
   #request: PlannedRequest | undefined
   #bodyLength = 0
+  #attempt: Attempt | undefined
   #planned: PlannedAnswer | undefined
   #hasPlan = false
   #isAnswerGiven = true
@@ -77,8 +79,12 @@ export class ScriptedOrigin implements PeerListener, MessageListener {
     demand(request.fault !== 'head', () => `${id} is malformed and came through`)
     demand(!request.isAfterLast, () => `${id} follows a last request and came through`)
     demand(request.isRouted, () => `${id} has no router and came through`)
-    request.attempts.push(new Attempt(this.#transport))
-    const arrivalsMax = request.isRepeatable ? 2 : 1
+    const [before] = request.attempts
+    const isKept = before === undefined || before.bodyLength <= limits.replayedBodyBytesMax
+    const attempt = new Attempt(this.#transport)
+    request.attempts.push(attempt)
+    this.#attempt = attempt
+    const arrivalsMax = request.isRepeatable && isKept ? 2 : 1
     demand(request.attempts.length <= arrivalsMax, () => `${id} is repeated`)
     demand(valuesOf(head, 'host').length === 1, () => `${id} has no single Host`)
     demand(valuesOf(head, 'x-forwarded-for').join() === '192.0.2.1', () => 'X-Forwarded-For')
@@ -104,6 +110,7 @@ export class ScriptedOrigin implements PeerListener, MessageListener {
     const isRight =
       request?.fault === 'body' || request?.body.startsWith(text, this.#bodyLength) === true
     this.#bodyLength += text.length
+    if (this.#attempt !== undefined) this.#attempt.bodyLength = this.#bodyLength
     demand(isRight, () => `${request?.id}: a body with wrong bytes`)
   }
 
