@@ -37,6 +37,33 @@ describe('the time-out of a server', () => {
   })
 })
 
+describe('a worker that drains', () => {
+  it('ends an idle connection as soon as its client has taken the last answer', () => {
+    const stage = new Stage()
+    const client = stage.openClient({ ...WILLING, behindChance: 1 })
+    client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    client.transport.peerReads(false)
+    stage.pass(2_000)
+    stage.servers[0]?.send('HTTP/1.1 204 No Content\r\n\r\n')
+    stage.pass(100)
+    stage.worker.drain()
+    client.transport.peerReads(true)
+    stage.pass(100)
+    expect([client.received.slice(0, 12), client.ending]).toEqual(['HTTP/1.1 204', 'fin'])
+  })
+
+  it('ends a connection as soon as a body is read away that nobody wanted', () => {
+    const stage = new Stage()
+    const client = stage.openClient()
+    client.send('POST / HTTP/1.1\r\nHost: none.test\r\nContent-Length: 4\r\n\r\n')
+    stage.pass(100)
+    stage.worker.drain()
+    client.send('body')
+    stage.pass(100)
+    expect([client.received.slice(0, 12), client.ending]).toEqual(['HTTP/1.1 404', 'fin'])
+  })
+})
+
 describe('a client that stops to read', () => {
   it('sees a reset where the end of its answer would look like the end of the body', () => {
     const stage = new Stage()

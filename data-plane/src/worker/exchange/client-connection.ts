@@ -135,6 +135,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     } else if (this.#phase === 'head') {
       this.#expectWithin(limits.clientIdleTimeoutMs)
       this.#takeHeld()
+      if (this.#engine.isDraining) this.drain()
     }
   }
 
@@ -325,6 +326,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     const at = this.#body.at
     this.#becomeIdle()
     if (at < length) this.onBytes(bytes.subarray(at, length), length - at)
+    if (this.#engine.isDraining) this.drain()
   }
 
   #becomeIdle(): void {
