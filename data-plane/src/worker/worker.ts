@@ -3,6 +3,7 @@
  * that is new beside what runs and then swapping one reference for each entry point.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { Outcome } from '@sluice/proto'
 import { type CompiledConfiguration, compile } from '../configuration/compile.ts'
 import { limits } from '../limits.ts'
 import type { Configure, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
@@ -126,7 +127,7 @@ export class Worker {
     await this.#waitForConnections(graceMs)
     for (const connection of this.#connections()) connection.endGrace()
     await this.#waitForConnections(limits.lastFinTimeoutMs)
-    for (const connection of this.#connections()) connection.abort()
+    for (const connection of this.#connections()) connection.abort(Outcome.SHED)
     this.stop()
   }
 

@@ -135,7 +135,7 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
       proxyProtocol: 'off',
       connectMs: this.isCalm ? 5_000 : random.between(200, 3_000),
       firstByteMs: this.isCalm ? 60_000 : random.between(500, 8_000),
-      idleMs: this.isCalm ? 15_000 : random.between(500, 8_000),
+      idleMs: this.isCalm ? 20_000 : random.between(500, 8_000),
       idleConnectionsMax: random.pick([0, 1, 64]),
       connectionsMax: random.pick([0, 0, 1, 2]),
       connectionAgeMaxMs: random.pick([0, 0, random.between(1, 4_000)]),

@@ -115,12 +115,12 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
         this.#transport?.finish()
         return
       default:
-        this.#leave()
+        this.abort(Outcome.CLIENT_LEFT)
     }
   }
 
   onClosed(): void {
-    this.#leave()
+    this.abort(Outcome.CLIENT_LEFT)
   }
 
   onWritable(): void {
@@ -135,7 +135,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     } else if (this.#phase === 'head') {
       this.#expectWithin(limits.clientIdleTimeoutMs)
       this.#takeHeld()
-      if (this.#engine.isDraining) this.drain()
+      if (this.isClosing) this.drain()
     }
   }
 
@@ -148,7 +148,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
       this.#exchange.failRequest(408)
       return
     }
-    this.#leave()
+    this.abort(Outcome.CLIENT_LEFT)
   }
 
   /** The server is behind: no more of the request's body is read. */
@@ -190,15 +190,15 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   }
 
   /** Ends whatever runs, without any more ado. */
-  abort(): void {
+  abort(outcome: Outcome): void {
     this.#close()
-    this.#exchange.abandon(Outcome.SHED)
+    this.#exchange.abandon(outcome)
   }
 
   /** The drain's grace is over: a tunnel ends with FINs, anything else now. */
   endGrace(): void {
     if (this.#phase === 'tunnel') this.#exchange.closeTunnel()
-    else if (this.#phase !== 'linger') this.abort()
+    else if (this.#phase !== 'linger') this.abort(Outcome.SHED)
   }
 
   onBehind(): void {
@@ -326,7 +326,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     const at = this.#body.at
     this.#becomeIdle()
     if (at < length) this.onBytes(bytes.subarray(at, length), length - at)
-    if (this.#engine.isDraining) this.drain()
+    if (this.isClosing) this.drain()
   }
 
   #becomeIdle(): void {
@@ -370,12 +370,6 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     if (isFinal) return
     this.#reading.hold(false)
     this.resumeRequest()
-  }
-
-  /** The client is gone, or as good as gone. */
-  #leave(): void {
-    this.#close()
-    this.#exchange.abandon(Outcome.CLIENT_LEFT)
   }
 
   #close(): void {
