@@ -106,6 +106,7 @@ export class ScriptedClient implements PeerListener, MessageListener {
     this.#ownBody = ''
     this.#isLastAnswer = valuesOf(head, 'connection').includes('close')
     this.#planned = this.#plannedFor(request, head, id)
+    if (!this.#isCalm && this.#around.random.chance(0.05)) this.#stopReading()
     const framing = this.#framing(request, head)
     this.#isChunked = framing.kind === 'chunked'
     return framing
@@ -223,7 +224,7 @@ export class ScriptedClient implements PeerListener, MessageListener {
     if (to < request.bytes.length) {
       // An honest upload may pause for longer than a server may be silent.
       const isPause = to >= request.headLength && random.chance(0.05)
-      const delayMs = isPause ? random.between(4_000, 30_000) : random.skewed(800)
+      const delayMs = isPause ? random.between(4_000, 55_000) : random.skewed(800)
       time.after(delayMs, () => this.#sendPart(request, to))
       return
     }
