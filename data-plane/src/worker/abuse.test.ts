@@ -1,5 +1,6 @@
 /** Clients that are slow, silent or many, with limits that are short enough to wait for. */
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setInterval } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { Outcome } from '@sluice/proto'
@@ -223,6 +224,29 @@ describe('over TLS', () => {
     await ended
     expect(statusOf(answer)).toBe(408)
     expect(await outcomes(running)).toEqual([[408, Outcome.REQUEST_REFUSED]])
+  })
+
+  it('a client that leaves before or during its handshake is gone at once', async () => {
+    const { running, tls } = await connectSecurely(answerOk)
+    tls.destroy()
+    const silent = connect(running.port, '127.0.0.1')
+    await once(silent, 'connect')
+    silent.destroy()
+    const counts = { connectionsAccepted: 2, connectionsOpen: 0 }
+    // Well within the time-out of a handshake.
+    await vi.waitFor(() => expect(running.worker.gauges).toMatchObject(counts), { timeout: 200 })
+  })
+
+  it('a client that half-closes after its request still gets the answer', async () => {
+    const { tls, ended } = await connectSecurely(answerOk)
+    let answer = ''
+    tls.on('data', (bytes) => {
+      answer += bytes
+    })
+    tls.allowHalfOpen = true
+    tls.end(GET)
+    await ended
+    expect(statusOf(answer)).toBe(200)
   })
 
   it('an answer that is not read is cut off, and its server freed', async () => {

@@ -162,6 +162,8 @@ export class EntryPointListener {
 
   #shake(server: TlsServer, socket: Socket): void {
     socket.setNoDelay(true)
+    // A client that leaves in the middle of its handshake is gone; half-closes count after it.
+    socket.allowHalfOpen = false
     server.emit('connection', socket)
   }
 
@@ -185,6 +187,7 @@ export class EntryPointListener {
       SNICallback: this.#serverNameCallback(contexts),
     })
     server.on('secureConnection', (socket: TLSSocket) => {
+      socket.allowHalfOpen = true
       this.#begin((connection) => tlsTransport(socket, connection))
     })
     // A client that cannot shake hands is its own affair: the socket is closed and others go on.
