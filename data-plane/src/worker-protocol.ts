@@ -10,6 +10,8 @@ export type SupervisorMessage =
   | { readonly kind: 'listen'; readonly entryPoint: string }
   /** The worker closes its copy of the entry point's handle and drains the connections that it took. */
   | { readonly kind: 'unlisten'; readonly entryPoint: string }
+  /** Of TLS session tickets, newest first; sent before it listens, and when they change. */
+  | { readonly kind: 'ticketKeys'; readonly keys: readonly Uint8Array[] }
   /** Stop accepting, finish exchanges, exit 0 when none is left or `graceMs` have passed. */
   | { readonly kind: 'drain'; readonly graceMs: number }
 
@@ -20,6 +22,9 @@ export interface Configure {
   readonly hash: string
   readonly resources: readonly Uint8Array[]
 }
+
+/** Its name, the key of its MAC and the key of its cipher, 16 bytes each. */
+export const TICKET_KEY_BYTES = 48
 
 export type WorkerMessage =
   /** Sent once, when the worker can take messages. */

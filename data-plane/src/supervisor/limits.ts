@@ -13,6 +13,10 @@ export const limits = Object.freeze({
   workerQuickDeathMs: 5_000,
   workerRestartBaseMs: 100,
   workerRestartCapMs: 5_000,
+  /** How long a key seals new TLS session tickets. */
+  ticketKeyMs: 60 * 60 * 1000,
+  /** With the newest; a ticket is good for 5 minutes, Node's default. */
+  ticketKeysKept: 2,
 
   // Versions.
   addressLookupTimeoutMs: 2_000,

@@ -1,7 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { TEST_CHAIN_PEM, TEST_KEY_PEM } from '../testing/certificate.ts'
+import { encodeCertificate, encodeEntryPoint } from '../testing/resources.ts'
+import { shakeHands } from '../testing/tls-session.ts'
 import { NodeFixture, readiness, request, statusOf, webAddress } from './node.fixture.ts'
+import { fullUpdate, router, service } from './resources.fixture.ts'
 import { waitFor } from './wait-for.fixture.ts'
 import { restartDelayMs } from './worker-pool.ts'
 
@@ -93,4 +97,27 @@ it('rolls all workers under load, and no connection is refused', async () => {
   expect(after.filter((pid) => before.includes(pid))).toEqual([])
   await supervisor.stop()
   expect(node.controlPlane.requestsStored).toBe(answered)
+})
+
+it('has TLS sessions go on at any worker, and at those that replace them', async () => {
+  node.controlPlane.update = fullUpdate(1n, [
+    Buffer.from(encodeEntryPoint('web', { isHttps: true, defaultCertificate: 'c' })),
+    Buffer.from(encodeCertificate('c', ['a.test'], TEST_CHAIN_PEM, TEST_KEY_PEM)),
+    router('all', 'origin'),
+    service('origin', node.originUrl),
+  ])
+  const supervisor = await node.start({ workers: 2 })
+  await node.controlPlane.take('applied')
+  const port = Number((await webAddress(supervisor)).split(':')[1])
+  let { session } = await shakeHands(port)
+  const goOn = async () => {
+    for (let times = 0; times < 10; times += 1) {
+      const next = await shakeHands(port, session)
+      expect(next.isResumed).toBe(true)
+      session = next.session
+    }
+  }
+  await goOn()
+  await supervisor.replaceWorkers()
+  await goOn()
 })

@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { problem } from '../configuration/problems.ts'
 import type { WorkerReport } from '../worker-protocol.ts'
 import { limits } from './limits.ts'
+import { TicketKeyRing } from './ticket-key-ring.ts'
 import { type StepOutcome, type Target, WorkerProcess, type WorkerState } from './worker-process.ts'
 
 export interface WorkerPoolOptions {
@@ -33,6 +34,7 @@ export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #slots: Slot[]
   readonly #draining = new Set<WorkerProcess>()
+  readonly #ticketKeys = new TicketKeyRing(() => this.#tellTicketKeys())
   #target: Target | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #isStopping = false
@@ -86,6 +88,7 @@ export class WorkerPool {
   /** Ends all workers; their last reports have been handed on when it returns. */
   async drain(graceMs: number): Promise<void> {
     this.#isStopping = true
+    this.#ticketKeys.stop()
     const workers = this.#slots.flatMap(({ worker }) => (worker === undefined ? [] : [worker]))
     await Promise.all([
       ...workers.map((worker) => worker.drain(graceMs)),
@@ -96,6 +99,7 @@ export class WorkerPool {
   /** Without grace, for an end at once. */
   kill(): void {
     this.#isStopping = true
+    this.#ticketKeys.stop()
     for (const { worker } of this.#slots) worker?.kill()
     for (const worker of this.#draining) worker.kill()
   }
@@ -161,7 +165,13 @@ export class WorkerPool {
   #fork(): WorkerProcess {
     const { program, environment, logger, onReport } = this.#options
     const onEnded = (worker: WorkerProcess) => this.#ended(worker)
-    return new WorkerProcess({ program, environment, logger, onReport, onEnded })
+    const worker = new WorkerProcess({ program, environment, logger, onReport, onEnded })
+    worker.setTicketKeys(this.#ticketKeys.keys)
+    return worker
+  }
+
+  #tellTicketKeys(): void {
+    for (const { worker } of this.#slots) worker?.setTicketKeys(this.#ticketKeys.keys)
   }
 
   #ended(worker: WorkerProcess): void {

@@ -15,6 +15,7 @@ import { HeadParser } from './http1/head-parser.ts'
 import { OutputBuffer } from './http1/output-buffer.ts'
 import { Admission, readDescriptorsMax } from './listeners/admission.ts'
 import { EntryPointListener } from './listeners/entry-point-listener.ts'
+import { TicketKeys } from './listeners/ticket-keys.ts'
 import { TlsContexts } from './listeners/tls-contexts.ts'
 import type { NameLookup } from './names/name-lookup.ts'
 import { NameTable } from './names/name-table.ts'
@@ -34,6 +35,7 @@ export class Worker {
   readonly #engine: Engine
   readonly #counters = new TrafficCounters()
   readonly #contexts = new TlsContexts()
+  readonly #ticketKeys = new TicketKeys()
   readonly #admission: Admission
   readonly #upstreams: UpstreamRegistry
   readonly #reporter: Reporter
@@ -96,6 +98,11 @@ export class Worker {
     this.#send({ kind: 'applied', version })
   }
 
+  /** Newest first. */
+  setTicketKeys(keys: readonly Uint8Array[]): void {
+    this.#ticketKeys.set(keys)
+  }
+
   /** Starts to accept from a listening handle for an entry point of the running version. */
   listen(name: string, handle: StreamHandle): void {
     const entryPoint = this.#entryPoints.get(name)
@@ -103,7 +110,12 @@ export class Worker {
       handle.close()
       return
     }
-    const parts = { engine: this.#engine, admission: this.#admission, contexts: this.#contexts }
+    const parts = {
+      engine: this.#engine,
+      admission: this.#admission,
+      contexts: this.#contexts,
+      ticketKeys: this.#ticketKeys,
+    }
     const listener = new EntryPointListener(parts, entryPoint, handle)
     listener.open()
     // A changed address: the new listener is there before the old one goes.

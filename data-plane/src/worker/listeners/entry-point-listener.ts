@@ -24,6 +24,7 @@ import { TlsTransport } from '../transport/tls-transport.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { Admission } from './admission.ts'
 import { ProxyHeaderReader } from './proxy-header-reader.ts'
+import type { TicketKeys } from './ticket-keys.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
@@ -37,6 +38,7 @@ export interface ListenerParts {
   readonly engine: Engine
   readonly admission: Admission
   readonly contexts: TlsContexts
+  readonly ticketKeys: TicketKeys
 }
 
 export class EntryPointListener {
@@ -50,12 +52,13 @@ export class EntryPointListener {
   #stopFollowing: () => void = () => {}
 
   constructor(parts: ListenerParts, entryPoint: EntryPoint, handle: StreamHandle) {
-    const { engine, admission, contexts } = parts
+    const { engine, admission, contexts, ticketKeys } = parts
     this.#engine = engine
     this.#admission = admission
     this.entryPoint = entryPoint
     this.#handle = handle
-    this.#tlsServer = entryPoint.scheme === 'https' ? this.#makeTlsServer(contexts) : undefined
+    this.#tlsServer =
+      entryPoint.scheme === 'https' ? this.#makeTlsServer(contexts, ticketKeys) : undefined
   }
 
   /** Starts to accept. Throws when the handle cannot listen. */
@@ -177,7 +180,7 @@ export class EntryPointListener {
     }
   }
 
-  #makeTlsServer(contexts: TlsContexts): TlsServer {
+  #makeTlsServer(contexts: TlsContexts, ticketKeys: TicketKeys): TlsServer {
     const certificate = contexts.table.byName.get(this.entryPoint.defaultCertificate)
     this.#defaultCertificate = certificate
     const server = createTlsServer({
@@ -186,6 +189,7 @@ export class EntryPointListener {
       handshakeTimeout: limits.handshakeTimeoutMs,
       SNICallback: this.#serverNameCallback(contexts),
     })
+    ticketKeys.use(server)
     server.on('secureConnection', (socket: TLSSocket) => {
       socket.allowHalfOpen = true
       this.#begin((connection) => tlsTransport(socket, connection))
@@ -200,6 +204,7 @@ export class EntryPointListener {
       if (isSameCertificate(certificate, this.#defaultCertificate)) return
       this.#defaultCertificate = certificate
       server.setSecureContext(contextOptions(certificate))
+      ticketKeys.use(server)
     })
     return server
   }
