@@ -3,6 +3,7 @@
  * and nothing else of each other. Sent with `serialization: 'advanced'`, so bytes travel as Uint8Array.
  */
 import type { LogLine, Problem } from '@sluice/proto'
+import type { PackedTraffic } from './packed-traffic.ts'
 
 export type SupervisorMessage =
   | Configure
@@ -48,7 +49,7 @@ export interface Notice {
 export interface WorkerReport {
   readonly kind: 'report'
   /** Rows of the routers and services that had traffic; one row per minute, router and service. */
-  readonly traffic: readonly TrafficDelta[]
+  readonly traffic: PackedTraffic
   readonly logs: LogSample
   readonly gauges: WorkerGauges
 }

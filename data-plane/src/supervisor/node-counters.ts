@@ -1,10 +1,5 @@
 /** Totals of this boot for /metrics: traffic by router and service, and the workers' gauges summed up. */
-import {
-  STATUS_CLASSES,
-  type TrafficDelta,
-  type WorkerGauges,
-  type WorkerReport,
-} from '../worker-protocol.ts'
+import { STATUS_CLASSES, type TrafficDelta, type WorkerGauges } from '../worker-protocol.ts'
 import { limits } from './limits.ts'
 
 export interface TrafficTotal {
@@ -23,7 +18,7 @@ export class NodeCounters {
   readonly #alive = new Map<object, WorkerGauges>()
   readonly #gone = noGauges()
 
-  add(worker: object, { traffic, gauges }: WorkerReport): void {
+  add(worker: object, traffic: readonly TrafficDelta[], gauges: WorkerGauges): void {
     this.#alive.set(worker, gauges)
     for (const delta of traffic) this.#addTraffic(delta)
   }

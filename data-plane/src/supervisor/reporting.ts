@@ -2,6 +2,7 @@
  * What workers report, on its way out: counters to /metrics and the outlet, log samples to the merge and then
  * the outlet. Ticks once a second, a little after the workers.
  */
+import { unpackTraffic } from '../packed-traffic.ts'
 import type { WorkerReport } from '../worker-protocol.ts'
 import { limits } from './limits.ts'
 import { LogMerge, type MergedSecond } from './log-merge.ts'
@@ -41,8 +42,9 @@ export class Reporting {
   }
 
   take(worker: object, report: WorkerReport): void {
-    this.counters.add(worker, report)
-    this.#options.outlet.addTraffic(report.traffic)
+    const traffic = unpackTraffic(report.traffic)
+    this.counters.add(worker, traffic, report.gauges)
+    this.#options.outlet.addTraffic(traffic)
     this.#merge.add(worker, report.logs)
   }
 

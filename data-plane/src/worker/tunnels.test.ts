@@ -1,5 +1,6 @@
 import { Outcome } from '@sluice/proto'
 import { describe, expect, it, vi } from 'vitest'
+import { unpackTraffic } from '../packed-traffic.ts'
 import { answerOk, type RawOrigin, type Respond } from '../testing/raw-origin.ts'
 import { GET, Scene, statusOf } from '../testing/scene.ts'
 
@@ -126,7 +127,9 @@ describe('a drain whose grace is over', () => {
     client.send(GET)
     await vi.waitFor(() => expect(started.worker.gauges).toMatchObject({ exchangesOpen: 1 }))
     const reports = await started.stop()
-    const counts = reports.flatMap(({ traffic }) => traffic.map((row) => [...row.requests]))
+    const counts = reports.flatMap(({ traffic }) =>
+      unpackTraffic(traffic).map((row) => [...row.requests]),
+    )
     expect(counts).toEqual([[0, 0, 0, 0, 0, 1]])
     expect(reports.at(-1)?.gauges).toMatchObject({ exchangesOpen: 0, connectionsOpen: 0 })
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { unpackTraffic } from '../packed-traffic.ts'
 import { answerOk, refusedPort } from '../testing/raw-origin.ts'
 import { encodeEntryPoint, encodeRouter, encodeService } from '../testing/resources.ts'
 import { GET, Scene } from '../testing/scene.ts'
@@ -133,7 +134,7 @@ describe('counting', () => {
     await scene.ask(started.port, 'nonsense\r\n\r\n')
     const reports = await started.stop()
     const counts = reports
-      .flatMap((report) => report.traffic)
+      .flatMap((report) => unpackTraffic(report.traffic))
       .map((row) => [row.router, row.requests.reduce((sum, count) => sum + count, 0)])
     const totals = new Map<string, number>()
     for (const [router, count] of counts) {

@@ -2,6 +2,7 @@
 import { RouteTable } from '../../configuration/route-table.ts'
 import type { CompiledService } from '../../configuration/services.ts'
 import { limits } from '../../limits.ts'
+import { unpackTraffic } from '../../packed-traffic.ts'
 import { type Deadline, DeadlineSweep } from '../../worker/deadline-sweep.ts'
 import type { Engine } from '../../worker/engine.ts'
 import type { ClientConnection } from '../../worker/exchange/client-connection.ts'
@@ -165,7 +166,7 @@ export class SimulatedWorker {
     demand(open.upstreamConnectionsOpen === 0, () => 'a server connection stays open')
     demand(open.upstreamConnectionsIdle === 0, () => 'a closed server connection is idle')
     demand(this.deadlines.count === 0, () => `${this.deadlines.count} deadlines are left`)
-    const deltas = this.#counters.take(0)
+    const deltas = unpackTraffic(this.#counters.take(0))
     let counted = 0
     let bytesOut = 0
     for (const delta of deltas) {

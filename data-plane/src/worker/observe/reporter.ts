@@ -1,4 +1,5 @@
 /** Sends the supervisor what was counted and sampled, at each whole second of the wall clock and at the end. */
+import { TrafficPacker } from '../../packed-traffic.ts'
 import type { LogSample, WorkerMessage } from '../../worker-protocol.ts'
 import type { Gauges } from './gauges.ts'
 import type { LogSampler } from './log-sampler.ts'
@@ -50,9 +51,9 @@ export class Reporter {
     let traffic = this.#counters.take(minuteMs)
     for (const logs of samples) {
       this.#send({ kind: 'report', traffic, logs, gauges: this.#gauges.snapshot() })
-      traffic = []
+      traffic = new TrafficPacker(minuteMs, 0).finish()
     }
-    if (traffic.length === 0) return
+    if (traffic.names === '') return
     const nothing = { seen: 0, lines: [] }
     const logs = { secondMs: this.#sinceMs, ordinary: nothing, notable: nothing }
     this.#send({ kind: 'report', traffic, logs, gauges: this.#gauges.snapshot() })

@@ -2,15 +2,21 @@
  * Counts every exchange once, by router and service, in typed arrays that are made with the first exchange of
  * a router. A report takes what was counted since the one before. Hot: TrafficCounter.add.
  */
-import { STATUS_CLASSES, type TrafficDelta } from '../../worker-protocol.ts'
+import { type PackedTraffic, TrafficPacker } from '../../packed-traffic.ts'
+import { STATUS_CLASSES } from '../../worker-protocol.ts'
 import { bucketOf, LATENCY_BUCKETS } from './latency-histogram.ts'
 
 const NO_STATUS_CLASS = STATUS_CLASSES.length - 1
+const FIRST_MAX = 16
 
 export class TrafficCounter {
   readonly router: string
   readonly service: string
   readonly #requests = new Float64Array(STATUS_CLASSES.length)
+  /** The buckets of the first exchanges since the last report: most routers have few in a second. */
+  readonly #first = new Uint16Array(FIRST_MAX)
+  #firstCount = 0
+  /** Counts by bucket once there are more; 3.7 KB, so it goes again when there are not. */
   #latency: Uint32Array | undefined
   #latencySumUs = 0
   #bytesIn = 0
@@ -34,43 +40,62 @@ export class TrafficCounter {
     this.#bytesIn += bytesIn
     this.#bytesOut += bytesOut
     this.#latencySumUs += durationUs
-    this.#latency ??= new Uint32Array(LATENCY_BUCKETS)
     const bucket = bucketOf(durationUs)
-    this.#latency[bucket] = (this.#latency[bucket] ?? 0) + 1
+    if (this.#latency !== undefined) {
+      this.#latency[bucket] = (this.#latency[bucket] ?? 0) + 1
+    } else if (this.#firstCount < FIRST_MAX) {
+      this.#first[this.#firstCount] = bucket
+      this.#firstCount += 1
+    } else {
+      this.#latency = this.#spread(bucket)
+    }
   }
 
-  /** What was counted since the last take, which starts anew. */
-  take(minuteMs: number): TrafficDelta {
-    const delta = {
-      minuteMs,
-      router: this.router,
-      service: this.service,
-      requests: this.#requests.slice(),
-      bytesIn: this.#bytesIn,
-      bytesOut: this.#bytesOut,
-      latency: takeBuckets(this.#latency),
-      latencySumUs: this.#latencySumUs,
-    }
+  /** Adds what was counted since the last time, and starts anew. */
+  moveTo(packer: TrafficPacker): void {
+    const sums = [this.#bytesIn, this.#bytesOut, this.#latencySumUs] as const
+    packer.add(this.router, this.service, this.#requests, ...sums)
+    const latency = this.#latency
+    if (latency === undefined) packSorted(this.#first.subarray(0, this.#firstCount).sort(), packer)
+    else packCounts(latency, packer)
+    if (this.#requests.reduce(sum) <= FIRST_MAX) this.#latency = undefined
+    else latency?.fill(0)
+    this.#firstCount = 0
     this.#requests.fill(0)
     this.#bytesIn = 0
     this.#bytesOut = 0
     this.#latencySumUs = 0
     this.#isUsed = false
-    return delta
+  }
+
+  #spread(next: number): Uint32Array {
+    const counts = new Uint32Array(LATENCY_BUCKETS)
+    for (const bucket of this.#first) counts[bucket] = (counts[bucket] ?? 0) + 1
+    counts[next] = (counts[next] ?? 0) + 1
+    return counts
   }
 }
 
-/** Pairs of index and count; the counts become 0. */
-function takeBuckets(buckets: Uint32Array | undefined): Uint32Array {
-  const pairs: number[] = []
-  if (buckets !== undefined) {
-    for (let index = 0; index < buckets.length; index += 1) {
-      const count = buckets[index] ?? 0
-      if (count > 0) pairs.push(index, count)
-    }
-    buckets.fill(0)
+function sum(one: number, other: number): number {
+  return one + other
+}
+
+function packCounts(counts: Uint32Array, packer: TrafficPacker): void {
+  for (let bucket = 0; bucket < counts.length; bucket += 1) {
+    const count = counts[bucket] ?? 0
+    if (count > 0) packer.addLatency(bucket, count)
   }
-  return Uint32Array.from(pairs)
+}
+
+/** One bucket for each exchange. */
+function packSorted(buckets: Uint16Array, packer: TrafficPacker): void {
+  let start = 0
+  for (let at = 1; at <= buckets.length; at += 1) {
+    const bucket = buckets[start] ?? 0
+    if (buckets[at] === bucket) continue
+    packer.addLatency(bucket, at - start)
+    start = at
+  }
 }
 
 export class TrafficCounters {
@@ -88,11 +113,10 @@ export class TrafficCounters {
   }
 
   /** All counters with traffic. */
-  take(minuteMs: number): TrafficDelta[] {
-    const deltas: TrafficDelta[] = []
-    for (const counter of this.#counters.values()) {
-      if (counter.isUsed) deltas.push(counter.take(minuteMs))
-    }
-    return deltas
+  take(minuteMs: number): PackedTraffic {
+    const used = [...this.#counters.values()].filter(({ isUsed }) => isUsed)
+    const packer = new TrafficPacker(minuteMs, used.length)
+    for (const counter of used) counter.moveTo(packer)
+    return packer.finish()
   }
 }
