@@ -28,7 +28,8 @@ import type { TicketKeys } from './ticket-keys.ts'
 import { sendUnrecognizedName } from './tls-alert.ts'
 import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
 
-const BACKLOG = 511
+/** As others ask for; the kernel cuts it to net.core.somaxconn. */
+const BACKLOG = 4_096
 const NOTHING = Buffer.alloc(0)
 /** In place of what to call at the end: the client has too many connections. */
 const REFUSED = (): void => {}
