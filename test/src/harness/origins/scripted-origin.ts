@@ -60,8 +60,18 @@ export class ScriptedOrigin {
     await this.#watch.until(arrived, withinMs, () => `${count} requests at the origin`)
   }
 
-  close(): void {
+  /** Connections that are open now. */
+  get openCount(): number {
+    return this.connections.filter(({ isClosed }) => !isClosed).length
+  }
+
+  /** Ends the connections that there are; new ones are taken. */
+  closeConnections(): void {
     for (const connection of this.connections) connection.socket.destroy()
+  }
+
+  close(): void {
+    this.closeConnections()
     this.#server.close()
   }
 
