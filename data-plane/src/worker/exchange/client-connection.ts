@@ -93,7 +93,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
         return
       case 'linger':
         this.#lingered += length
-        if (this.#lingered > limits.lingerBytesMax) this.#close()
+        // Not closed yet: the RST would take the answer from a client that has still to read it.
+        if (this.#lingered > limits.lingerBytesMax) this.#reading.hold(true)
         return
       case 'tunnel':
       case 'closed':
