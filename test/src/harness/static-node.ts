@@ -1,6 +1,7 @@
 /** A node without a control plane: `sluice-node run --config`, its documents and ports chosen by the caller. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { request } from 'undici'
 import type { Document } from './api-client.ts'
 import { freePort } from './ports.ts'
 import { NODE } from './programs.ts'
@@ -64,5 +65,13 @@ export class StaticNode {
     this.process = started
     this.file = file
     this.statusPort = statusPort
+  }
+
+  /** The value of a series of /metrics: its name without the common prefix, with its labels if it has any. */
+  async metric(series: string): Promise<number> {
+    const answer = await request(`http://127.0.0.1:${this.statusPort}/metrics`)
+    const text = await answer.body.text()
+    const line = text.split('\n').find((one) => one.startsWith(`sluice_node_${series} `))
+    return Number(line?.split(' ').at(-1) ?? 0)
   }
 }
