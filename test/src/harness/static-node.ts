@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { request } from 'undici'
 import type { Document } from './api-client.ts'
+import type { NodeStatus } from './data-plane-node.ts'
 import { freePort } from './ports.ts'
 import { NODE } from './programs.ts'
 import type { Scope } from './scope.ts'
@@ -65,6 +66,12 @@ export class StaticNode {
     this.process = started
     this.file = file
     this.statusPort = statusPort
+  }
+
+  async workerPids(): Promise<readonly number[]> {
+    const answer = await request(`http://127.0.0.1:${this.statusPort}/status`)
+    const { workers } = (await answer.body.json()) as Pick<NodeStatus, 'workers'>
+    return workers.map(({ pid }) => pid)
   }
 
   /** The value of a series of /metrics: its name without the common prefix, with its labels if it has any. */
