@@ -30,6 +30,8 @@ const SHORT_LIMITS = {
   'client-idle-timeout-ms': SHORT.idleMs,
   'body-idle-timeout-ms': SHORT.bodyMs,
 }
+/** What the project promises for each idle connection. */
+const BUDGET_KIB = { tls: 30, ws: 20 }
 const POOL_IDLE_MS = 2_000
 const DESCRIPTORS_MAX = 256
 const DRAIN_SECONDS = 5
@@ -77,7 +79,7 @@ export async function startConfigured(
     writeIdle: { ms: WRITE_IDLE_MS },
     timeouts: { ...short.ports, ...SHORT },
     pool: pool.option,
-    process: { pids: familyCommand([main, short.node, pool.node]) },
+    process: { pids: familyCommand([main, short.node, pool.node]), budgetKiB: BUDGET_KIB },
     fds: await descriptorsOption(setting),
     drain: await drainOption(setting),
     observe: observeOption(short.ports, short.node),
