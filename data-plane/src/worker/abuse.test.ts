@@ -21,10 +21,10 @@ import { Warnings } from './observe/warnings.ts'
 
 const short = vi.hoisted(() => {
   const limits = {
-    headTimeoutMs: 400,
-    handshakeTimeoutMs: 400,
-    clientIdleTimeoutMs: 2_600,
-    bodyIdleTimeoutMs: 400,
+    headTimeoutMs: 1_000,
+    handshakeTimeoutMs: 1_000,
+    clientIdleTimeoutMs: 3_200,
+    bodyIdleTimeoutMs: 1_000,
     deadlineTickMs: 20,
     connectionsPerClientMax: 20,
   }
@@ -168,7 +168,7 @@ describe('a body', () => {
     const client = await scene.client(port)
     const startedAt = performance.now()
     client.send(POST)
-    await trickle(client, Array<string>(30).fill('x'))
+    await trickle(client, Array<string>(30).fill('x'), 2 * PACE_MS)
     await vi.waitFor(() => expect(client.received).toContain(`ok${'x'.repeat(30)}`))
     expect(performance.now() - startedAt).toBeGreaterThan(2 * short.bodyIdleTimeoutMs)
   })
