@@ -7,7 +7,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{proto,control-plane,data-plane}/src/**/*.test.ts'],
-          testTimeout: 15_000,
+          setupFiles: ['vitest.patient-waits.ts'],
+          testTimeout: 30_000,
         },
       },
       {

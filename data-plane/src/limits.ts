@@ -47,9 +47,12 @@ export const defaultLimits = Object.freeze({
   lastFinTimeoutMs: 500,
   /** A request body of at most this length is read and dropped when the node answers itself. */
   drainedBodyBytesMax: 65_536,
-  /** After an answer that ends the connection: how long, and how much, a client's bytes are read away. */
+  /**
+   * After an answer that ends the connection: how long, and how much, a client's bytes are read away. A client
+   * that sends more, but does not read, is not read from until the time is over.
+   */
   lingerTimeoutMs: 2_000,
-  lingerBytesMax: 1_048_576,
+  lingerBytesMax: 16_777_216,
 
   /** A kept server connection without use is closed; shorter when the server's Keep-Alive field says so. */
   upstreamIdleTimeoutMs: 55_000,

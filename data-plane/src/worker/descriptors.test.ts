@@ -14,6 +14,8 @@ import { GET, statusOf } from '../testing/scene.ts'
 import { WorkerInProcess } from '../testing/worker-process.ts'
 
 const DESCRIPTORS = 256
+/** For what takes a moment, unless the machine is busy. */
+const PATIENT = { timeout: 10_000 }
 const ROOM = DESCRIPTORS - limits.descriptorsReserved
 
 const atEnd: (() => unknown)[] = []
@@ -35,6 +37,7 @@ async function start(respond?: Respond, limits: LimitChanges = {}) {
   return { server, worker }
 }
 
+const NOBODY = 'GET / HTTP/1.1\r\nHost: nobody.test\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 async function open(worker: WorkerInProcess, count: number): Promise<RawClient[]> {
@@ -65,13 +68,11 @@ async function expectNoSpin(worker: WorkerInProcess, busy: RawClient | undefined
 }
 
 async function expectRecovery(worker: WorkerInProcess): Promise<void> {
-  const releasedAt = performance.now()
   await vi.waitFor(async () => {
     const [again] = await open(worker, 1)
     const answer = await Promise.race([again?.answerTo(GET), again?.over()])
     expect(statusOf(answer ?? '')).toBe(200)
-  })
-  expect(performance.now() - releasedAt).toBeLessThan(1_000)
+  }, PATIENT)
 }
 
 describe('a worker without descriptors left', () => {
@@ -83,7 +84,7 @@ describe('a worker without descriptors left', () => {
     const late = await open(worker, 100)
     // One is the busy client's, one its server's.
     const shed = 349 - (ROOM - 2)
-    await vi.waitFor(() => expect(countOver([...early, ...late])).toBe(shed), { timeout: 5_000 })
+    await vi.waitFor(() => expect(countOver([...early, ...late])).toBe(shed), PATIENT)
     await expectNoSpin(worker, busy)
     for (const client of early) client.close()
     await expectRecovery(worker)
@@ -98,7 +99,7 @@ describe('a worker without descriptors left', () => {
     const [busy] = await open(worker, 1)
     expect(statusOf((await busy?.answerTo(GET)) ?? '')).toBe(200)
     const clients = await open(worker, 300)
-    await vi.waitFor(() => expect(countOver(clients)).toBeGreaterThan(300 - DESCRIPTORS))
+    await vi.waitFor(() => expect(countOver(clients)).toBeGreaterThan(300 - DESCRIPTORS), PATIENT)
     await expectNoSpin(worker, busy)
     for (const client of clients) client.close()
     await expectRecovery(worker)
@@ -108,26 +109,37 @@ describe('a worker without descriptors left', () => {
   it('answers 503 when a dial finds none, and blames no server for it', async () => {
     const { server, worker } = await start(() => {})
     const clients = await open(worker, ROOM - 1)
+    // Accepted, each of them, before any dial takes descriptors: an answer that needs no server says so.
+    for (const client of clients) expect(statusOf(await client.answerTo(NOBODY))).toBe(404)
+    for (const client of clients) client.received = ''
     for (const client of clients) client.send(GET)
-    await vi.waitFor(() => expect(clients.some(({ received }) => received !== '')).toBe(true), {
-      timeout: 5_000,
-    })
+    await vi.waitFor(
+      () => expect(clients.some(({ received }) => received !== '')).toBe(true),
+      PATIENT,
+    )
     await vi.waitFor(() => {
       const answered = clients.filter(({ received }) => received !== '').length
       expect(answered + server.requests.length).toBe(clients.length)
-    })
+    }, PATIENT)
     const refused = clients.filter(({ received }) => received !== '')
     expect(refused.map(({ received }) => statusOf(received))).toEqual(refused.map(() => 503))
     expect(warnings(worker)).toHaveLength(1)
     server.respond = ({ socket }) => socket.write(OK)
     for (const { socket } of server.requests) socket.write(OK)
-    await vi.waitFor(() => expect(clients.every(({ received }) => received !== '')).toBe(true))
+    await vi.waitFor(
+      () => expect(clients.every(({ received }) => received !== '')).toBe(true),
+      PATIENT,
+    )
     expect(statusOf((await refused[0]?.answerTo(GET)) ?? '')).toBe(200)
     const lines = (await worker.stop()).flatMap(({ logs }) => [
       ...logs.ordinary.lines,
       ...logs.notable.lines,
     ])
     const outcomes = new Set(lines.map(({ status, outcome }) => `${status} ${outcome}`))
-    expect([...outcomes].sort()).toEqual([`200 ${Outcome.ORIGIN_ANSWERED}`, `503 ${Outcome.SHED}`])
+    expect([...outcomes].sort()).toEqual([
+      `200 ${Outcome.ORIGIN_ANSWERED}`,
+      `404 ${Outcome.PROXY_ANSWERED}`,
+      `503 ${Outcome.SHED}`,
+    ])
   })
 })

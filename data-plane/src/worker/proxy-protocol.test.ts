@@ -16,7 +16,7 @@ import {
 import { GET, Scene, statusOf } from '../testing/scene.ts'
 
 vi.hoisted(() => {
-  const limits = { headTimeoutMs: 300, deadlineTickMs: 20, connectionsPerClientMax: 5 }
+  const limits = { headTimeoutMs: 2_000, deadlineTickMs: 20, connectionsPerClientMax: 5 }
   process.env.SLUICE_WORKER_LIMITS = JSON.stringify(limits)
 })
 

@@ -24,6 +24,11 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports]
 }
 
+export async function arePortsFree(ports: readonly number[]): Promise<boolean> {
+  for (const port of ports) if (!(await isFree(port))) return false
+  return true
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer()
   try {

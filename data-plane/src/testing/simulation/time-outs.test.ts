@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { limits } from '../../limits.ts'
-import { Stage, WILLING } from './stage.ts'
+import { Stage, type StagePeer, WILLING } from './stage.ts'
 
 const UPLOAD = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n'
+const EXPECTANT = UPLOAD.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n')
 const OLD_GET = 'GET / HTTP/1.0\r\nHost: a.test\r\n\r\n'
 
 describe('the time-out of a server', () => {
@@ -23,7 +24,7 @@ describe('the time-out of a server', () => {
   })
 
   it('runs when the server was behind and stops in the middle of a head', () => {
-    const stage = new Stage(1, WILLING, { idleMs: 2_000 })
+    const stage = new Stage(1, WILLING, { firstByteMs: 2_000 })
     const client = stage.openClient()
     client.send(UPLOAD)
     stage.pass(2_000)
@@ -34,6 +35,62 @@ describe('the time-out of a server', () => {
     stage.servers[0]?.transport.peerReads(true)
     stage.pass(5_000)
     expect(client.received).toMatch(/^HTTP\/1\.1 504 /)
+  })
+
+  it('for the final head is neither shortened nor put off by 1xx answers and parts of the head', () => {
+    const stage = new Stage(1, WILLING, { firstByteMs: 10_000, idleMs: 2_000 })
+    const client = stage.openClient()
+    client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    stage.pass(3_000)
+    stage.servers[0]?.send('HTTP/1.1 103 Early Hints\r\n\r\n')
+    stage.pass(3_000)
+    stage.servers[0]?.send('HTTP/1.1 200 OK\r\n')
+    stage.pass(3_000)
+    expect(client.received).toBe('HTTP/1.1 103 Early Hints\r\n\r\n')
+    stage.pass(2_000)
+    expect(client.received).toMatch(/^HTTP\/1\.1 103 Early Hints\r\n\r\nHTTP\/1\.1 504 /)
+  })
+
+  it('runs while its 100 is awaited, and the client has none until then', () => {
+    const due = limits.bodyIdleTimeoutMs
+    const stage = new Stage(1, WILLING, { firstByteMs: 3 * due })
+    const client = stage.openClient()
+    client.send(EXPECTANT)
+    stage.pass(2 * due)
+    expect(client.received).toBe('')
+    stage.pass(2 * due)
+    expect(client.received).toMatch(/^HTTP\/1\.1 504 /)
+  })
+
+  it.each([
+    [
+      'the server has said 100',
+      (stage: Stage) => stage.servers[0]?.send('HTTP/1.1 100 Go\r\n\r\n'),
+    ],
+    [
+      'its client does not wait for 100',
+      (_stage: Stage, client: StagePeer) => client.send('01234'),
+    ],
+  ])('ends when %s: the client has one from then on', (_name, goOn) => {
+    const stage = new Stage(1, WILLING, { firstByteMs: 1_000 })
+    const client = stage.openClient()
+    client.send(EXPECTANT)
+    stage.pass(500)
+    goOn(stage, client)
+    stage.pass(limits.bodyIdleTimeoutMs - 1_000)
+    expect(client.received).not.toContain('50')
+    stage.pass(2_000)
+    expect(client.received).toMatch(/HTTP\/1\.1 408 /)
+  })
+
+  it('for a body is the shorter one from the final head on', () => {
+    const stage = new Stage(1, WILLING, { firstByteMs: 60_000, idleMs: 2_000 })
+    const client = stage.openClient()
+    client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    stage.pass(10_000)
+    stage.servers[0]?.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n')
+    stage.pass(5_000)
+    expect(client.ending).not.toBe('open')
   })
 })
 

@@ -93,7 +93,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
         return
       case 'linger':
         this.#lingered += length
-        if (this.#lingered > limits.lingerBytesMax) this.#close()
+        // Not closed yet: the RST would take the answer from a client that has still to read it.
+        if (this.#lingered > limits.lingerBytesMax) this.#reading.hold(true)
         return
       case 'tunnel':
       case 'closed':
@@ -130,7 +131,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
       return
     }
     if (this.#exchange.isOpen) {
-      this.#expectBody()
+      this.expectBody()
       this.#exchange.onClientWritable()
     } else if (this.#phase === 'head') {
       this.#expectWithin(limits.clientIdleTimeoutMs)
@@ -162,7 +163,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   resumeRequest(): void {
     if (!this.#reading.isServerBehind) return
     this.#reading.waitForServer(false)
-    if (this.#phase === 'body') this.#expectBody()
+    if (this.#phase === 'body') this.expectBody()
   }
 
   /** Writes a 101 and gives the transport away. Returns the bytes that the client sent ahead. */
@@ -296,7 +297,7 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.deadlineAt = NEVER
     this.#exchange.begin(head, bytes, from, headEnd)
     if (this.#phase !== 'body') return headEnd
-    this.#expectWithin(limits.bodyIdleTimeoutMs)
+    this.expectBody()
     return this.#takeBody(bytes, headEnd, to)
   }
 
@@ -389,9 +390,10 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
     this.entryPoint.connections.delete(this)
   }
 
-  /** The next part of the body is due, if there is one and it is read. */
-  #expectBody(): void {
-    const isDue = this.#phase === 'body' && !this.#reading.isServerBehind
+  /** The next part of the body is due, if there is one, it is read, and it need not wait for a 100. */
+  expectBody(): void {
+    const isHeldBack = this.#exchange.request.awaitsContinue || this.#reading.isServerBehind
+    const isDue = this.#phase === 'body' && !isHeldBack
     this.deadlineAt = isDue ? this.#engine.deadlines.after(limits.bodyIdleTimeoutMs) : NEVER
   }
 

@@ -57,6 +57,10 @@ export class Exchange implements AnswerListener, SearchListener {
     return this.request.wantsUpgrade
   }
 
+  get isServerAwaited(): boolean {
+    return this.isRequestSent || this.request.awaitsContinue
+  }
+
   get isOpen(): boolean {
     return this.record.isOpen
   }
@@ -118,13 +122,14 @@ export class Exchange implements AnswerListener, SearchListener {
   /** A part of the request's body. Follow with flushRequest. */
   takeBody(bytes: Buffer, from: number, to: number): void {
     this.record.bytesIn += to - from
+    if (this.request.awaitsContinue) this.#endContinue()
     if (this.#upstream === undefined) {
       this.#kept.add(bytes, from, to)
       // Up to here reading goes on, since only reading shows that the client has left.
       if (this.#kept.length >= limits.replayedBodyBytesMax) this.client.pauseRequest()
       return
     }
-    if (this.#isRepeatable) this.#keepSent(bytes, from, to)
+    if (this.#isRepeatable) this.#isRepeatable = this.#kept.addIfShort(bytes, from, to)
     this.#writeBody(bytes, from, to)
   }
 
@@ -149,6 +154,8 @@ export class Exchange implements AnswerListener, SearchListener {
       upstream.expectAnswer()
     } else if (!isAhead) {
       this.client.pauseRequest()
+    } else if (this.request.awaitsContinue) {
+      upstream.expectAnswer()
     }
   }
 
@@ -203,6 +210,7 @@ export class Exchange implements AnswerListener, SearchListener {
 
   onInterim(head: HeadParser, bytes: Buffer, from: number, to: number): void {
     this.record.noteFirstByte()
+    if (head.status === 100 && this.request.awaitsContinue) this.#endContinue()
     this.client.writer.interim(head, bytes, from, to, this.request)
   }
 
@@ -287,6 +295,13 @@ export class Exchange implements AnswerListener, SearchListener {
     if (this.#isRequestWhole) this.flushRequest()
   }
 
+  /** The client need not wait any longer to send its body, or does not. */
+  #endContinue(): void {
+    this.request.awaitsContinue = false
+    this.#upstream?.expectAnswer()
+    if (!this.client.writer.isBehind) this.client.expectBody()
+  }
+
   /** Puts the head into the output buffer. */
   #send(connection: UpstreamConnection): void {
     this.#upstream = connection
@@ -312,16 +327,6 @@ export class Exchange implements AnswerListener, SearchListener {
     if (upstream.isReused) this.#search.dialAgain()
     else this.#search.goOn()
     return true
-  }
-
-  /** A body that may have to be sent once more stays here, as far as the limit allows. */
-  #keepSent(bytes: Buffer, from: number, to: number): void {
-    if (this.#kept.length + to - from <= limits.replayedBodyBytesMax) {
-      this.#kept.add(bytes, from, to)
-      return
-    }
-    this.#isRepeatable = false
-    this.#kept.clear()
   }
 
   #sendKeptBody(): void {

@@ -2,6 +2,8 @@
  * The bytes of a request's body that came before there was a connection to send them on, and those that may
  * have to be sent once more. Grows by doubling, so that a body in many parts costs no more than one in few.
  */
+import { limits } from '../../limits.ts'
+
 const FIRST_CAPACITY = 4_096
 
 export class KeptBody {
@@ -22,6 +24,14 @@ export class KeptBody {
     if (this.#bytes === undefined || this.#bytes.length < length) this.#grow(length)
     source.copy(this.#bytes as Buffer, this.#length, from, to)
     this.#length = length
+  }
+
+  /** False: there would be too much to send it again, and nothing is kept. */
+  addIfShort(bytes: Buffer, from: number, to: number): boolean {
+    const isShort = this.length + to - from <= limits.replayedBodyBytesMax
+    if (isShort) this.add(bytes, from, to)
+    else this.clear()
+    return isShort
   }
 
   clear(): void {

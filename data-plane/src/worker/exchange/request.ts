@@ -49,6 +49,8 @@ export class Request {
   isHead = false
   isIdempotent = false
   expectsContinue = false
+  /** The client may hold its body back until the server has said 100 (RFC 9110 section 10.1.1). */
+  awaitsContinue = false
   wantsKeepAlive = false
   /** Asks for another protocol, and the server is asked for it. */
   wantsUpgrade = false
@@ -71,6 +73,7 @@ export class Request {
     this.isHead = false
     this.isIdempotent = false
     this.expectsContinue = false
+    this.awaitsContinue = false
     this.wantsKeepAlive = false
     this.wantsUpgrade = false
     this.acceptsTrailers = false
@@ -90,6 +93,7 @@ export class Request {
     this.wantsKeepAlive =
       head.minorVersion === 1 ? !head.hasClose : head.hasKeepAlive && !head.hasClose
     this.expectsContinue = head.hasExpect && head.minorVersion === 1
+    this.awaitsContinue = this.expectsContinue && head.bodyLength !== BodyLength.NONE
     this.acceptsTrailers = head.hasTrailersAccepted && head.minorVersion === 1
     this.wantsUpgrade = isUpgrade(head, text, from)
     this.userAgent = fieldValue(head, text, from, head.userAgentIndex)

@@ -222,17 +222,15 @@ describe('a server that is configured by name', () => {
 })
 
 describe('a name of both families', () => {
-  /** The longest of some requests in a row, and who answered. */
-  async function slowest(port: number, count: number): Promise<{ ms: number; who: string }> {
-    let ms = 0
-    let who = ''
-    for (let turn = 0; turn < count; turn += 1) {
-      const startedAt = performance.now()
-      who = await answerer(port)
-      ms = Math.max(ms, performance.now() - startedAt)
-    }
-    return { ms, who }
+  async function timed(port: number): Promise<{ ms: number; who: string }> {
+    const startedAt = performance.now()
+    const who = await answerer(port)
+    return { ms: performance.now() - startedAt, who }
   }
+
+  /** Below the race with the other family. A busy machine spoils some tries, a race that is awaited all of them. */
+  const AT_ONCE_MS = 200
+  const TRIES = 5
 
   const BOTH = { addresses: ['127.0.0.1', '::1'] }
 
@@ -248,23 +246,32 @@ describe('a name of both families', () => {
     const origin = await scene.origin(answerOk, '127.0.0.1', hole.port)
     dns.zones.set(NAME, BOTH)
     const started = scene.serve([`http://${NAME}:${origin.port}`], { connectMs: 5_000 }, { lookup })
-    const first = await slowest(started.port, 1)
+    const first = await timed(started.port)
     expect(first.who).toBe('ok')
-    expect(first.ms).toBeGreaterThan(200)
-    expect(first.ms).toBeLessThan(1_000)
-    origin.closeConnections()
-    const rest = await slowest(started.port, 5)
-    expect(rest.who).toBe('ok')
-    expect(rest.ms).toBeLessThan(200)
+    expect(first.ms).toBeGreaterThan(AT_ONCE_MS)
+    expect(first.ms).toBeLessThan(4_500)
+    const later: number[] = []
+    for (let turn = 0; turn < TRIES; turn += 1) {
+      origin.closeConnections()
+      const { ms, who } = await timed(started.port)
+      expect(who).toBe('ok')
+      later.push(ms)
+    }
+    expect(Math.min(...later)).toBeLessThan(AT_ONCE_MS)
   })
 
   it('is used by IPv4 at once where IPv6 refuses', async () => {
     const { port } = await originsOn('127.0.0.1')
     dns.zones.set(NAME, BOTH)
-    const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
-    const { ms, who } = await slowest(started.port, 5)
-    expect(who).toBe('127.0.0.1')
-    expect(ms).toBeLessThan(200)
+    const firsts: number[] = []
+    for (let turn = 0; turn < TRIES; turn += 1) {
+      const started = scene.serve([`http://${NAME}:${port}`], {}, { lookup })
+      const { ms, who } = await timed(started.port)
+      expect(who).toBe('127.0.0.1')
+      firsts.push(ms)
+      await started.stop()
+    }
+    expect(Math.min(...firsts)).toBeLessThan(AT_ONCE_MS)
   })
 
   it('goes back to IPv6 when IPv4 fails', async () => {

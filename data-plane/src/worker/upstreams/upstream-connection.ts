@@ -18,6 +18,8 @@ export type UpstreamFailure = 'closed' | 'malformed' | 'timeout'
 export interface AnswerListener {
   readonly isHeadRequest: boolean
   readonly isRequestSent: boolean
+  /** It has the whole request, or its client waits for its 100. */
+  readonly isServerAwaited: boolean
   /** The request asked for another protocol. */
   readonly awaitsSwitch: boolean
   /** A 1xx answer in bytes[from..to). */
@@ -126,7 +128,8 @@ export class UpstreamConnection implements TransportListener, Deadline {
       return
     }
     this.hasAnswered = true
-    this.#expectProgress()
+    // What precedes the final head, and parts of it, do not put off the time by which it is due.
+    if (!this.#isInHead || this.#isBehind) this.#expectProgress()
     if (this.#held === undefined) {
       this.#take(bytes, length)
       return
@@ -212,6 +215,7 @@ export class UpstreamConnection implements TransportListener, Deadline {
     const status = head.status
     const isBodyless = exchange.isHeadRequest || status === 204 || status === 304
     this.#isInHead = false
+    this.#expectProgress()
     this.#body = isBodyless ? BodyLength.NONE : head.bodyLength
     this.#remaining = head.contentLength
     const isPersistent = head.minorVersion === 1 ? !head.hasClose : head.hasKeepAlive
@@ -309,17 +313,17 @@ export class UpstreamConnection implements TransportListener, Deadline {
   }
 
   /**
-   * The server's time-out runs while the server is awaited: it is behind, or has the whole request. While the
-   * client is awaited, its own time-outs run: a server may well say nothing during a slow upload.
+   * The server's time-out runs while the server is awaited: it is behind, has the whole request, or the client
+   * waits for its 100. While the client is awaited, its own time-outs run: a server may well say nothing during a slow upload.
    */
   #expectProgress(): void {
-    const isAwaited = this.#isBehind || this.#exchange?.isRequestSent === true
+    const isAwaited = this.#isBehind || this.#exchange?.isServerAwaited === true
     if (this.#isPaused || !isAwaited) {
       this.deadlineAt = NEVER
       return
     }
     const { firstByteMs, idleMs } = this.server.settings
-    this.#expectWithin(this.#isBehind || this.hasAnswered ? idleMs : firstByteMs)
+    this.#expectWithin(this.#isInHead && !this.#isBehind ? firstByteMs : idleMs)
   }
 
   #expectWithin(ms: number): void {

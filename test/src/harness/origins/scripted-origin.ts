@@ -60,26 +60,42 @@ export class ScriptedOrigin {
     await this.#watch.until(arrived, withinMs, () => `${count} requests at the origin`)
   }
 
-  close(): void {
+  /** From here on what comes on the connection are requests, as usual. */
+  readRequests(connection: OriginConnection): void {
+    let taken = connection.record.length
+    connection.socket.on('data', () => {
+      taken = this.#takeRequests(connection, taken)
+    })
+  }
+
+  /** Connections that are open now. */
+  get openCount(): number {
+    return this.connections.filter(({ isClosed }) => !isClosed).length
+  }
+
+  /** Ends the connections that there are; new ones are taken. */
+  closeConnections(): void {
     for (const connection of this.connections) connection.socket.destroy()
+  }
+
+  close(): void {
+    this.closeConnections()
     this.#server.close()
   }
 
   #accept(socket: Socket): void {
     const connection: OriginConnection = { socket, record: new ByteRecord(), isClosed: false }
     this.connections.push(connection)
-    let taken = 0
-    socket.on('data', (bytes: Buffer) => {
-      connection.record.append(bytes)
-      if (this.onConnection === undefined) taken = this.#takeRequests(connection, taken)
-    })
+    const { onConnection } = this
+    socket.on('data', (bytes: Buffer) => connection.record.append(bytes))
     // A reset by the proxy is something that tests provoke; the record is what they look at.
     socket.on('error', () => {})
     socket.on('end', () => socket.end())
     socket.on('close', () => {
       connection.isClosed = true
     })
-    this.onConnection?.(connection)
+    if (onConnection === undefined) this.readRequests(connection)
+    else onConnection(connection)
   }
 
   #takeRequests(connection: OriginConnection, from: number): number {
