@@ -17,6 +17,7 @@ export interface LoadTarget {
   readonly tls?: { readonly serverName: string; readonly authorityFile: string }
 }
 
+/** The warm-up comes before its seconds, at its first rate. */
 export type Schedule =
   | { readonly kind: 'constant'; readonly perSecond: number; readonly seconds: number }
   | {
@@ -43,7 +44,12 @@ export interface LoadPlan {
   /** From the moment a request is written to its whole answer. */
   readonly timeoutMs: number
   readonly isConnectionPerRequest: boolean
-  readonly expected: { readonly status: number; readonly bodyBytes?: number }
+  readonly expected: {
+    readonly status: number
+    readonly bodyBytes?: number
+    /** A body is this text over and over; compared on every 100th answer. */
+    readonly bodyPattern?: string
+  }
   /** Of loopback; more than one where one has too few ports. */
   readonly sourceAddresses: readonly string[]
   readonly seed?: number
@@ -77,9 +83,9 @@ export interface LoadErrors {
   readonly wrong: number
 }
 
-/** One second of a run; the names of zrk's rows. */
+/** One second of a run; the names of zrk's rows. Latency is that of the schedule. */
 export interface LoadWindow {
-  /** Seconds since the start, at the window's end. */
+  /** Seconds since the warm-up, at the window's end. What came after the schedule is one more window. */
   readonly t: number
   /** Offered per second at the window's end, and in its middle. */
   readonly target_rate: number
@@ -105,12 +111,17 @@ export interface LoadWindow {
 
 /** scheduled = ok + other statuses + errors + shed + unsent, with the warm-up left out of all of them. */
 export interface LoadResult {
+  /** Since the epoch, when the warm-up ended. */
   readonly startedAtMs: number
+  /** From the warm-up to the schedule's end, or to where it was interrupted. */
   readonly seconds: number
+  readonly isInterrupted: boolean
   readonly scheduled: number
   readonly ok: number
   /** Answers by status that were not the expected one. */
   readonly otherStatuses: Readonly<Record<string, number>>
+  /** Answers of any kind with those of the warm-up: what a proxy's CPU time and an origin's counter cover. */
+  readonly answeredInAll: number
   readonly errors: LoadErrors
   readonly shed: number
   readonly unsent: number
@@ -118,7 +129,10 @@ export interface LoadResult {
   readonly latency: Readonly<Record<Clock, LatencySummary>>
   /** Released − due. */
   readonly lag: LatencySummary
-  /** Starts per occupied millisecond ÷ (rate ÷ 1000); and milliseconds by how many starts they had. */
+  /**
+   * Starts per occupied millisecond ÷ (rate ÷ 1000, at least 1); and milliseconds by how many starts they
+   * had, the last entry for that many or more.
+   */
   readonly burstIndex: number
   readonly startsPerMs: readonly number[]
   /** Mean of the slowest share of service times, in µs, as rewrk prints it under a percentile's name. */
