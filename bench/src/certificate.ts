@@ -16,14 +16,18 @@ export interface Certificate {
   readonly keyPem: string
 }
 
-export async function makeCertificate(directory: string): Promise<Certificate> {
+export async function makeCertificate(
+  directory: string,
+  hosts: readonly string[] = [HOST],
+): Promise<Certificate> {
   const chainFile = join(directory, 'chain.pem')
   const keyFile = join(directory, 'key.pem')
   const bothFile = join(directory, 'both.pem')
   await run('openssl', [
     ...['req', '-x509', '-nodes', '-days', '30'],
     ...['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
-    ...['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=DNS:${HOST}`],
+    ...['-subj', `/CN=${hosts[0] ?? HOST}`],
+    ...['-addext', `subjectAltName=${hosts.map((host) => `DNS:${host}`).join(',')}`],
     ...['-keyout', keyFile, '-out', chainFile],
   ])
   const chainPem = await readFile(chainFile, 'utf8')

@@ -47,11 +47,13 @@ export interface RunningPeer {
 }
 
 export interface Peer {
-  /** As in `--proxies`: self, nginx, haproxy, caddy, caddy-pypi, envoy, traefik, pingora, aralez, rpxy. */
+  /** As in `--proxies`: self, self-fleet, nginx, haproxy, caddy, caddy-pypi, envoy, traefik, pingora, aralez, rpxy. */
   readonly name: string
   readonly title: string
   /** Its configuration's source, embedded in reports. */
   readonly configurationFile: string
+  /** What else of ours decides what it does, embedded as well: routes in a file of their own, a program. */
+  readonly otherFiles: readonly string[]
   find(): Promise<Found>
   start(setting: PeerSetting): Promise<RunningPeer>
 }
