@@ -18,7 +18,7 @@ export class ArtifactFolder {
     for (const folder of ['series', 'raw'])
       await mkdir(join(this.path, folder), { recursive: true })
     await this.writeEnvironment(environment)
-    await this.#writeJson('plan.json', plan)
+    await this.writePlan(plan)
     await this.writeParity({ schema: 1, proxies: [] })
     await this.#write('runs.ndjson', '')
     await this.writeOutcome({ schema: 1, end: 'running', finishedAtMs: Date.now(), failures: [] })
@@ -30,6 +30,10 @@ export class ArtifactFolder {
 
   async writeEnvironment(environment: Environment): Promise<void> {
     await this.#writeJson('env.json', environment)
+  }
+
+  async writePlan(plan: Plan): Promise<void> {
+    await this.#writeJson('plan.json', plan)
   }
 
   async writeParity(parity: Parity): Promise<void> {
