@@ -51,9 +51,9 @@ addSessionOptions(
 program
   .command('report')
   .argument('<dir...>', 'records')
-  .option('--html FILE', 'where the page goes; by default report.html in the record')
-  .option('--md FILE', 'where the tables go; by default report.md in the record')
-  .option('--like PAGE', 'the tables of a page: dnz, zoxy, aralez, rpxy', readPage)
+  .option('--html <file>', 'where the page goes; by default report.html in the record')
+  .option('--md <file>', 'where the tables go; by default report.md in the record')
+  .option('--like <page>', 'the tables of a page: dnz, zoxy, aralez, rpxy', readPage)
   .option('--json', 'print report.json')
   .option('--results', 'write bench/RESULTS.md from these records')
   .description('render records again, from their files alone')

@@ -57,36 +57,40 @@ interface SessionOptions {
 export function addSessionOptions(command: Command): Command {
   const seconds = (text: string) => readDuration(text) / 1_000
   return command
-    .option('--scenarios LIST', 'only these scenarios of the suite', readList)
-    .option('--rounds N', 'rounds of each scenario, at most', readCount)
-    .option('--duration TIME', 'of each run; by default what fits into the budget', seconds)
-    .option('--warmup TIME', 'before each run', seconds)
-    .option('--connections N', 'of capacity runs and ramps; of the sweep its last step', readCount)
-    .option('--rate N', 'requests per second of the steady load', readNumber)
-    .option('--rate-connections N', `of the steady load (dnz: ${RATE_CONNECTIONS})`, readCount)
-    .option('--pace KIND', 'how the generator waits: tick, wait or spin', readPace, 'tick')
-    .option('--proxy-cpus LIST', "the proxies' own CPUs; by default the first", readProcessors)
+    .option('--scenarios <list>', 'only these scenarios of the suite', readList)
+    .option('--rounds <n>', 'rounds of each scenario, at most', readCount)
+    .option('--duration <time>', 'of each run; by default what fits into the budget', seconds)
+    .option('--warmup <time>', 'before each run', seconds)
     .option(
-      '--load-cpus LIST',
+      '--connections <n>',
+      'of capacity runs and ramps; of the sweep its last step',
+      readCount,
+    )
+    .option('--rate <n>', 'requests per second of the steady load', readNumber)
+    .option('--rate-connections <n>', `of the steady load (dnz: ${RATE_CONNECTIONS})`, readCount)
+    .option('--pace <kind>', 'how the generator waits: tick, wait or spin', readPace, 'tick')
+    .option('--proxy-cpus <list>', "the proxies' own CPUs; by default the first", readProcessors)
+    .option(
+      '--load-cpus <list>',
       'of origin, load and harness; by default the others',
       readProcessors,
     )
-    .option('--deadline TIME', 'requests that are later are not sent; 0: none', readDuration)
-    .option('--timeout TIME', 'for an answer', readDuration)
-    .option('--seed N', 'of everything that is random', readNumber, 1)
-    .option('--budget TIME', 'for the whole session', seconds)
-    .option('--out DIR', 'where the record goes; by default bench/results/<run>')
-    .option('--max-error-rate SHARE', 'of failed requests that needs no note', readShare, 0.0001)
-    .option('--slo-p99 TIME', 'exit code 3 if ours is slower at the steady rate', readDuration)
-    .option('--fail-on LIST', 'exit code 3 for noisy, tie, regression=5%', readGates)
-    .option('--like PAGE', `print the tables of a page: ${PAGES.join(', ')}`, readPage)
+    .option('--deadline <time>', 'requests that are later are not sent; 0: none', readDuration)
+    .option('--timeout <time>', 'for an answer', readDuration)
+    .option('--seed <n>', 'of everything that is random', readNumber, 1)
+    .option('--budget <time>', 'for the whole session', seconds)
+    .option('--out <dir>', 'where the record goes; by default bench/results/<run>')
+    .option('--max-error-rate <share>', 'of failed requests that needs no note', readShare, 0.0001)
+    .option('--slo-p99 <time>', 'exit code 3 if ours is slower at the steady rate', readDuration)
+    .option('--fail-on <list>', 'exit code 3 for noisy, tie, regression=5%', readGates)
+    .option('--like <page>', `print the tables of a page: ${PAGES.join(', ')}`, readPage)
     .option('--json', 'print report.json and nothing else')
 }
 
 export function addRunOptions(command: Command): Command {
   return addSessionOptions(command)
-    .option('--proxies LIST', `of ${allPeers.map(({ name }) => name).join(', ')}`, readList)
-    .option('--reference NAME', 'what ratios refer to, measured twice in each round (nginx)')
+    .option('--proxies <list>', `of ${allPeers.map(({ name }) => name).join(', ')}`, readList)
+    .option('--reference <name>', 'what ratios refer to, measured twice in each round (nginx)')
     .option(
       '--with-control-plane',
       'measure our node under a control plane too, and the difference',

@@ -2,7 +2,7 @@
  * A peer whose configuration is a template of bench/peers/, filled with a PeerSetting and nothing else. Start:
  * its ports are free, the program runs pinned, it answers requests, its listeners and its tasks are its own.
  */
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { listenersOn } from '../machine/listeners.ts'
 import type { Found, Peer, PeerSetting, RunningPeer } from './peer.ts'
@@ -88,7 +88,11 @@ export async function settle(
     setting,
     processes: () => program.processes(),
     requestProcesses: () => requestProcesses(program.processes()),
-    witness: async () => witnessPeer(name, setting, program.processes()),
+    witness: async () =>
+      witnessPeer(name, setting, {
+        pids: program.processes(),
+        executable: await realpath(program.command),
+      }),
     stop,
   }
   try {

@@ -28,6 +28,7 @@ export interface Launch {
 
 export class PinnedProcess {
   readonly name: string
+  readonly command: string
   readonly #child: ChildProcess
   readonly #killAtExit = () => this.#killAll()
   #output = ''
@@ -35,6 +36,7 @@ export class PinnedProcess {
   constructor(launch: Launch) {
     const { name, command, args, environment, folder, processors } = launch
     this.name = name
+    this.command = command
     const [program = command, ...rest] =
       processors === undefined
         ? [command, ...args]

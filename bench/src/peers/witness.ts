@@ -1,4 +1,5 @@
 /** Whether who answers on a peer's ports is that peer, alone, on its CPUs. What is wrong, in words. */
+import { readlinkSync } from 'node:fs'
 import { isHeldBy, listenersOn } from '../machine/listeners.ts'
 import { strayTasks } from '../machine/process-tree.ts'
 import type { PeerSetting } from './peer.ts'
@@ -6,14 +7,26 @@ import type { PeerSetting } from './peer.ts'
 export function witnessPeer(
   name: string,
   { port, tlsPort, processors }: PeerSetting,
-  pids: readonly number[],
+  { pids, executable }: { readonly pids: readonly number[]; readonly executable: string },
 ): string[] {
-  if (pids.length === 0) return [`${name} has no process`]
+  const [leader] = pids
+  if (leader === undefined) return [`${name} has no process`]
+  const runs = executableOf(leader)
   return [
+    ...(runs === executable ? [] : [`${name}: process ${leader} runs ${runs}, not ${executable}`]),
     ...witnessPort(name, port, pids),
     ...witnessPort(name, tlsPort, pids),
     ...strayTasks(pids, processors).map((stray) => `${name}: ${stray}`),
   ]
+}
+
+function executableOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch (error) {
+    // It has ended, or belongs to someone whose processes may not be looked at.
+    return (error as NodeJS.ErrnoException).code ?? 'nothing'
+  }
 }
 
 function witnessPort(name: string, port: number, pids: readonly number[]): string[] {

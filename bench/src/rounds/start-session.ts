@@ -14,6 +14,7 @@ import type { Report } from '../summary/report-record.ts'
 import { fitted } from './budget.ts'
 import { readEnvironment } from './environment.ts'
 import type { RunSetting } from './measured-run.ts'
+import { pairedTurns, turnsOf } from './order.ts'
 import { readParity } from './parity-records.ts'
 import { Progress } from './progress.ts'
 import type { Processors } from './run-watch.ts'
@@ -111,7 +112,7 @@ async function measureAll(
   })
   try {
     progress.say('looking at what each proxy makes of a request')
-    const parity = await readParity(contestants, setting, request.reference)
+    const parity = await readParity(contestants, setting, suite.probeIdleMs)
     await folder.writeParity({ schema: SCHEMA, proxies: parity })
     return await session.run()
   } catch (error) {
@@ -162,7 +163,7 @@ function planOf(request: SessionRequest, contestants: number): Plan {
     subject: request.subject,
     scenarios,
     rounds,
-    order: {},
+    order: orderOf(request, scenarios, rounds),
     pace: request.pace,
     seed: request.seed,
     isStock: request.isStock,
@@ -172,4 +173,18 @@ function planOf(request: SessionRequest, contestants: number): Plan {
     notes: fit.notes,
     command: request.command,
   }
+}
+
+/** Who is measured when: by scenario, then by round. */
+function orderOf(
+  { peers, reference, suite }: SessionRequest,
+  scenarios: readonly ScenarioPlan[],
+  rounds: number,
+): Plan['order'] {
+  const names = peers.map(({ name }) => name)
+  const [left = '', right = ''] = names
+  const turns = (round: number) =>
+    suite.name === 'ab' ? pairedTurns([left, right], round) : turnsOf(names, reference, round)
+  const list = Array.from({ length: rounds }, (_, round) => turns(round).map(({ proxy }) => proxy))
+  return Object.fromEntries(scenarios.map(({ key }) => [key, list]))
 }

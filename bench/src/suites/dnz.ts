@@ -64,6 +64,7 @@ export const dnz: Suite = {
   secondsRange: [2, 20],
   quietMs: 500,
   cooldownMs: 300,
+  probeIdleMs: 5_000,
   isDirectInEachRound: true,
   scenarios: (options) =>
     chosen(
@@ -81,6 +82,7 @@ export const quick: Suite = {
   secondsRange: [1, 3],
   quietMs: 200,
   cooldownMs: 0,
+  probeIdleMs: 500,
   isDirectInEachRound: false,
   scenarios: (options) =>
     chosen(

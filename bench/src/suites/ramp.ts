@@ -52,6 +52,7 @@ export const ramp: Suite = {
   secondsRange: [30, 90],
   quietMs: 1_000,
   cooldownMs: 1_000,
+  probeIdleMs: 5_000,
   listeners: 4,
   hosts: [HOST],
   logsRequests: true,

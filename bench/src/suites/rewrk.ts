@@ -26,6 +26,7 @@ export const rewrk: Suite = {
   quietMs: 500,
   /** The page sleeps as long between two proxies. */
   cooldownMs: 3_000,
+  probeIdleMs: 3_000,
   listeners: 1,
   hosts: [HOST],
   logsRequests: false,

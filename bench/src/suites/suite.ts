@@ -25,6 +25,8 @@ export interface Suite {
   /** Without any CPU use for so long before a run. */
   readonly quietMs: number
   readonly cooldownMs: number
+  /** How long the parity probe looks for requests that nobody asked for. */
+  readonly probeIdleMs: number
   /** Ports of the origin, taken in turn. */
   readonly listeners: number
   readonly hosts: readonly string[]

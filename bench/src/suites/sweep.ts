@@ -24,6 +24,7 @@ export const sweep: Suite = {
   secondsRange: [5, 30],
   quietMs: 500,
   cooldownMs: 1_000,
+  probeIdleMs: 3_000,
   listeners: 3,
   hosts: HOSTS,
   logsRequests: false,
