@@ -38,7 +38,6 @@ export interface RunSetting {
   readonly suite: Suite
   readonly pace: 'tick' | 'wait' | 'spin'
   readonly seed: number
-  readonly quietWaitMs: number
   readonly calibrationMs: number
   readonly signal: AbortSignal
 }
@@ -54,9 +53,12 @@ export interface RunRequest {
   readonly attempt: number
   /** Good answers per second of the origin alone by the same load. */
   readonly directRps: number | null
+  /** Longest to wait until the CPUs are idle. */
+  readonly quietWaitMs: number
 }
 
 export interface MeasuredRun {
+  readonly waitedMs: number
   readonly record: RunRecord
   readonly rows: readonly SeriesRow[]
   readonly raw: string
@@ -96,11 +98,11 @@ async function measure(
 ): Promise<MeasuredRun> {
   const { scenario } = request
   const rest = await lookAtRest(scenario, running)
-  await waitForQuiet({
+  const { waitedMs } = await waitForQuiet({
     ...QUIET_GATE,
     processors: [setting.processors.proxy, setting.processors.load],
     quietMs: setting.suite.quietMs,
-    waitMsMax: setting.quietWaitMs,
+    waitMsMax: request.quietWaitMs,
   })
   const calibration = Math.max(1, calibrate().ms / setting.calibrationMs)
   const hiccups = measureHiccups(HICCUP_MS)
@@ -127,7 +129,12 @@ async function measure(
     net: watch.network(),
     witness,
   })
-  return { record, rows: withSamples(loaded.figures.windows, watch.samples), raw: loaded.raw }
+  return {
+    waitedMs,
+    record,
+    rows: withSamples(loaded.figures.windows, watch.samples),
+    raw: loaded.raw,
+  }
 }
 
 /** Before any request: what the proxy holds and does when nobody asks. */

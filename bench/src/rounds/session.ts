@@ -26,6 +26,9 @@ const SETTLED_SHARE = 0.03
 const SETTLED_ROUNDS_MIN = 5
 /** After so many failures of a proxy in a scenario it is left out of the rest of it. */
 const FAILURES_MAX = 2
+const QUIET_WAIT_MS = 10_000
+/** Of the budget: a machine that is never quiet must not use it up by waiting. */
+const QUIET_WAIT_SHARE = 0.1
 
 export interface Contestant {
   readonly name: string
@@ -49,11 +52,13 @@ export class Session {
   readonly #deadline: number
   #plan: Plan
   #isBudgetSpent = false
+  #waitLeftMs: number
 
   constructor(plan: Plan, parts: SessionParts) {
     this.#plan = plan
     this.#parts = parts
     this.#deadline = performance.now() + plan.budgetSeconds * 1_000
+    this.#waitLeftMs = QUIET_WAIT_SHARE * plan.budgetSeconds * 1_000
   }
 
   get plan(): Plan {
@@ -147,6 +152,7 @@ export class Session {
         ...{ scenario, turn, round, pos, attempt },
         version: contestant?.found.version ?? '',
         directRps: this.#directRps(scenario.key),
+        quietWaitMs: Math.max(0, Math.min(QUIET_WAIT_MS, this.#waitLeftMs)),
       }
       const measured = await this.#attempt(request)
       if (measured === undefined) return
@@ -159,7 +165,9 @@ export class Session {
   async #attempt(request: RunRequest): Promise<MeasuredRun | undefined> {
     const { scenario, turn, round } = request
     try {
-      return await measureRun(request, this.#parts.setting)
+      const measured = await measureRun(request, this.#parts.setting)
+      this.#waitLeftMs -= measured.waitedMs
+      return measured
     } catch (error) {
       // A run that was interrupted while it started is no failure of its proxy.
       if (this.#parts.setting.signal.aborted) return undefined

@@ -39,8 +39,6 @@ export interface SessionRequest {
   readonly signal: AbortSignal
 }
 
-const QUIET_WAIT_MS = 10_000
-
 export async function startSession(request: SessionRequest): Promise<Report> {
   const progress = new Progress(process.stderr)
   const { contestants, missing } = await findContestants(request, progress)
@@ -98,7 +96,6 @@ async function measureAll(
     suite,
     pace: request.pace,
     seed: request.seed,
-    quietWaitMs: QUIET_WAIT_MS,
     calibrationMs: context.calibrationMs,
     signal,
   }
