@@ -9,7 +9,7 @@ import { MEASURING_LINE, SECOND_LINE } from './progress-lines.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 /** Few objects live longer than a request: a large young generation is collected rarely and at little cost. */
-const NODE_FLAGS = ['--max-semi-space-size=32']
+const NODE_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=32']
 /** For starting, opening connections and encoding the result; what a run needs beyond its own seconds. */
 const GRACE_MS = 60_000
 /** After an interruption the result comes at once, or the process is stuck. */

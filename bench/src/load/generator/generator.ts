@@ -15,7 +15,7 @@ import { RequestList } from './request-list.ts'
 import { DueTimes } from './schedule.ts'
 
 const WINDOW_US = 1e6
-/** What was due at the end of the schedule may still be sent this long; the last tick comes late, too. */
+/** What was due at the end of the schedule may still be sent this long. */
 const LAST_SEND_US = 100_000
 /** Handshakes under way at the same time before the start: more would only queue. */
 const OPENING_MAX = 64
@@ -60,6 +60,7 @@ export class Generator implements ConnectionOwner {
   #isInterrupted = false
   #nextWindowUs: number
   #nextSweepUs = 0
+  #lastSendUs = Number.POSITIVE_INFINITY
   #connectionsOpened = 0
   #answeredInAll = 0
   #handshakes = { full: 0, resumed: 0 }
@@ -142,6 +143,10 @@ export class Generator implements ConnectionOwner {
   readonly #turn = (): void => {
     const nowUs = this.nowUs()
     if (!this.#isMeasuring && nowUs >= this.#dueTimes.warmUpUs) this.#beginMeasuring(nowUs)
+    // Counted from the first turn after the end, however late it comes.
+    if (nowUs >= this.#dueTimes.endUs && this.#lastSendUs === Number.POSITIVE_INFINITY) {
+      this.#lastSendUs = nowUs + LAST_SEND_US
+    }
     this.#work(nowUs)
     if (this.#isStatic) this.#catchUp(nowUs)
     if (nowUs >= this.#nextWindowUs) this.#closeWindow(nowUs)
@@ -178,7 +183,7 @@ export class Generator implements ConnectionOwner {
 
   /** Shared: free connections take the oldest requests. */
   #dispatch(nowUs: number): void {
-    if (nowUs > this.#dueTimes.endUs + LAST_SEND_US) return
+    if (nowUs > this.#lastSendUs) return
     while (this.#free.length > 0) {
       const request = this.#nextOf(0, nowUs)
       if (request === NONE) return
@@ -193,7 +198,7 @@ export class Generator implements ConnectionOwner {
   }
 
   #startOn(lane: number, nowUs: number): void {
-    if (this.#isFree[lane] === 0 || nowUs > this.#dueTimes.endUs + LAST_SEND_US) return
+    if (this.#isFree[lane] === 0 || nowUs > this.#lastSendUs) return
     const request = this.#nextOf(lane, nowUs)
     if (request === NONE) return
     this.#start(lane, request)
@@ -287,7 +292,7 @@ export class Generator implements ConnectionOwner {
     const { endUs, count } = this.#dueTimes
     if (nowUs < endUs) return false
     const isAllSent = this.#backlog.released === count && this.#sent === count
-    return this.#isClosedLoop || isAllSent || nowUs > endUs + LAST_SEND_US
+    return this.#isClosedLoop || isAllSent || nowUs > this.#lastSendUs
   }
 
   async #openAll(signal: AbortSignal | undefined): Promise<void> {

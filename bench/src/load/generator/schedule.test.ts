@@ -40,7 +40,7 @@ describe('the schedule', () => {
     const dueTimes = new DueTimes(ramp, 0)
     expect(dueTimes.count).toBe(15_030_000)
     expect(dueTimes.rateAt(150)).toBe(50_100)
-    expect(dueTimes.rateAt(301)).toBe(0)
+    expect(dueTimes.rateAt(301)).toBe(100_000)
   })
 
   it('begins with the warm-up at its first rate, and has its own seconds after it', () => {

@@ -11,16 +11,17 @@ export class DueTimes {
   readonly warmUpCount: number
   readonly warmUpUs: number
   readonly endUs: number
+  /** Without the warm-up. */
+  readonly seconds: number
   readonly #from: number
   /** Change of the rate per second. */
   readonly #slope: number
-  readonly #seconds: number
 
   /** The warm-up comes before the schedule's own seconds, at its first rate. */
   constructor(schedule: Schedule, warmUpSeconds: number) {
     const [from, to] = ratesOf(schedule)
     this.#from = from
-    this.#seconds = schedule.seconds
+    this.seconds = schedule.seconds
     this.#slope = (to - from) / schedule.seconds
     this.warmUpUs = warmUpSeconds * 1e6
     this.endUs = this.warmUpUs + schedule.seconds * 1e6
@@ -33,10 +34,9 @@ export class DueTimes {
     return this.warmUpUs + offsetSeconds(request - this.warmUpCount, this.#from, this.#slope) * 1e6
   }
 
-  /** Per second, at a moment of the schedule after its warm-up; 0 past its end. */
+  /** Per second, at a moment of the schedule after its warm-up. */
   rateAt(seconds: number): number {
-    if (seconds > this.#seconds) return 0
-    return this.#from + this.#slope * Math.max(0, seconds)
+    return this.#from + this.#slope * Math.min(Math.max(0, seconds), this.seconds)
   }
 }
 

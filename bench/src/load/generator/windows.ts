@@ -57,10 +57,12 @@ function noCounts(): WindowCounts {
 function rowOf(window: ClosedWindow, dueTimes: DueTimes): LoadWindow {
   const { startSeconds, endSeconds, counts, latency, lag } = window
   const seconds = endSeconds - startSeconds
+  // What came after the schedule was offered by nobody.
+  const rateAt = (at: number) => (startSeconds < dueTimes.seconds ? dueTimes.rateAt(at) : 0)
   return {
     t: endSeconds,
-    target_rate: dueTimes.rateAt(endSeconds),
-    offered_rate: dueTimes.rateAt((startSeconds + endSeconds) / 2),
+    target_rate: rateAt(endSeconds),
+    offered_rate: rateAt((startSeconds + endSeconds) / 2),
     achieved_rate: counts.requests / seconds,
     ok_rate: counts.ok / seconds,
     requests: counts.requests,
