@@ -9,6 +9,7 @@ import {
   type ScenarioPlan,
   type Series,
   type SeriesRow,
+  type TlsRecord,
 } from '../artifacts/records.ts'
 import { Histogram } from '../load/generator/histogram.ts'
 
@@ -146,7 +147,7 @@ export function samplePercentiles(count = 50_000, scale = 1): Percentiles {
   }
 }
 
-export function sampleLatencies(count = 50_000): RunRecord['lat_us'] {
+export function sampleLatencies(count = 50_000): NonNullable<RunRecord['lat_us']> {
   return {
     service: samplePercentiles(count, 0.6),
     release: samplePercentiles(count, 0.8),
@@ -165,6 +166,14 @@ function sampleHistograms(): RunRecord['hdr'] {
   return { service: encoded(0.6), release: encoded(0.8), sched: encoded(1) }
 }
 
+export const SAMPLE_TLS: TlsRecord = {
+  version: 'TLSv1.3',
+  cipher: 'TLS_AES_256_GCM_SHA384',
+  group: 'X25519',
+  fingerprint: 'AA:BB',
+  isResumed: true,
+}
+
 export function sampleParity(over: Partial<ParityRecord> = {}): ParityRecord {
   const proxy = over.proxy ?? 'nginx'
   return {
@@ -180,13 +189,7 @@ export function sampleParity(over: Partial<ParityRecord> = {}): ParityRecord {
     requestFieldsRemoved: [],
     responseFieldsAdded: [],
     responseFieldsRemoved: [],
-    tls: {
-      version: 'TLSv1.3',
-      cipher: 'TLS_AES_256_GCM_SHA384',
-      group: 'X25519',
-      fingerprint: 'AA:BB',
-      isResumed: true,
-    },
+    tls: SAMPLE_TLS,
     upstreamConnectionsPer1000: 3,
     hitsWithoutLoad: 0,
     backlog: 4_096,
