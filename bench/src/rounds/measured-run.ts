@@ -246,9 +246,13 @@ async function applyGenerator(
   const before = await setting.origin.counts()
   const startedAtMs = Date.now()
   let isBegun = false
+  let over: NodeJS.Timeout | undefined
   const begin = () => {
-    if (!isBegun) watch.begin()
+    if (isBegun) return
     isBegun = true
+    watch.begin()
+    // The generator still encodes its histograms after its last second: that is not the run.
+    over = setTimeout(() => watch.end(), scenario.seconds * 1_000)
   }
   const ended = setting.signal.aborted
     ? []
@@ -261,6 +265,7 @@ async function applyGenerator(
       )
   const results = await Promise.all(ended).finally(() => {
     begin()
+    clearTimeout(over)
     watch.end()
   })
   const figures = figuresOf(results)

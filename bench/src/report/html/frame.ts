@@ -48,7 +48,10 @@ ${axisLabels(frame)}
 
 function axisLabels({ xLabel, yLabel, height = HEIGHT }: Frame): string {
   const middle = (MARGIN.left + WIDTH - MARGIN.right) / 2
-  const y = yLabel === '' ? '' : `<text class="axis" x="4" y="15">${escaped(yLabel)}</text>`
+  const y =
+    yLabel === ''
+      ? ''
+      : `<text class="axis" x="${MARGIN.left + 4}" y="15">${escaped(yLabel)}</text>`
   return `${y}<text class="axis" x="${middle}" y="${height - 3}" text-anchor="middle">${escaped(xLabel)}</text>`
 }
 
