@@ -26,6 +26,7 @@ import {
 
 const RESULTS = fileURLToPath(new URL('../../results/', import.meta.url))
 const RATE_CONNECTIONS = 50
+const ATTEMPTS = 3
 
 interface SessionOptions {
   readonly proxies?: string[]
@@ -44,6 +45,7 @@ interface SessionOptions {
   readonly timeout?: number
   readonly seed: number
   readonly budget?: number
+  readonly attempts: number
   readonly out?: string
   readonly maxErrorRate: number
   readonly sloP99?: number
@@ -78,6 +80,7 @@ export function addSessionOptions(command: Command): Command {
     .option('--deadline <time>', 'requests that are later are not sent; 0: none', readDuration)
     .option('--timeout <time>', 'for an answer', readDuration)
     .option('--seed <n>', 'of everything that is random', readNumber, 1)
+    .option('--attempts <n>', 'at a run that other programs disturb', readCount, ATTEMPTS)
     .option('--budget <time>', 'for the whole session', seconds)
     .option('--out <dir>', 'where the record goes; by default bench/results/<run>')
     .option('--max-error-rate <share>', 'of failed requests that needs no note', readShare, 0.0001)
@@ -186,6 +189,7 @@ async function measure(contest: Contest, options: SessionOptions): Promise<numbe
     pace: options.pace,
     seed: options.seed,
     budgetSeconds: options.budget ?? contest.suite.budgetSeconds,
+    attemptsMax: options.attempts,
     out: folderOf(options.out, contest.suite.name),
     maxErrorRate: options.maxErrorRate,
     ...(options.sloP99 === undefined ? {} : { sloP99Us: options.sloP99 * 1_000 }),

@@ -5,6 +5,8 @@ import type { Suite } from '../suites/suite.ts'
 /** Start, stop and looking around, by what was measured for the slowest to start. */
 const START_SECONDS = 1.2
 const REST_SECONDS = 2
+/** A p99 needs 10,000 requests; a few more, since some may fail. */
+const TAIL_REQUESTS = 11_000
 
 export interface SessionSize {
   readonly proxies: number
@@ -45,14 +47,16 @@ export function fitted(
   const least = suite.secondsRange[0]
   const shorter = scenarios.map((scenario) => {
     // What is shorter already is so by its own plan.
-    const seconds = Math.max(
-      Math.min(least, scenario.seconds),
-      Math.floor(scenario.seconds * share),
-    )
+    const floor = Math.min(scenario.seconds, Math.max(least, secondsForTail(scenario)))
+    const seconds = Math.max(floor, Math.floor(scenario.seconds * share))
     return { ...scenario, seconds }
   })
   const [before, after] = [scenarios.at(-1)?.seconds ?? 0, shorter.at(-1)?.seconds ?? 0]
   const minutes = Math.round(budgetSeconds / 60)
   const notes = [`Runs last ${after} s instead of ${before} s, to stay within ${minutes} min.`]
   return { scenarios: shorter, notes }
+}
+
+function secondsForTail({ kind, perSecond = 0 }: ScenarioPlan): number {
+  return kind === 'steady' && perSecond > 0 ? Math.ceil(TAIL_REQUESTS / perSecond) : 0
 }

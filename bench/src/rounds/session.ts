@@ -21,7 +21,6 @@ import { type MeasuredRun, measureRun, type RunRequest, type RunSetting } from '
 import { pairedTurns, type Turn, turnsOf } from './order.ts'
 import type { Progress } from './progress.ts'
 
-const ATTEMPTS_MAX = 3
 const SETTLED_SHARE = 0.03
 const SETTLED_ROUNDS_MIN = 5
 /** After so many failures of a proxy in a scenario it is left out of the rest of it. */
@@ -42,6 +41,8 @@ export interface SessionParts {
   readonly setting: RunSetting
   readonly progress: Progress
   readonly options: SuiteOptions
+  /** Of a run that is disturbed, the first included. */
+  readonly attemptsMax: number
   /** Told of every plan that got a rate which was not known before. */
   readonly onPlan: (plan: Plan) => Promise<void>
 }
@@ -145,7 +146,7 @@ export class Session {
     )
     if (failed.length >= FAILURES_MAX) return
     const contestant = this.#parts.contestants.find(({ name }) => name === turn.proxy)
-    for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#isOver(); attempt += 1) {
+    for (let attempt = 0; attempt < this.#parts.attemptsMax && !this.#isOver(); attempt += 1) {
       this.#report(scenario, turn, round, attempt)
       const request: RunRequest = {
         ...(contestant === undefined ? {} : { peer: contestant.peer }),
@@ -263,7 +264,7 @@ export class Session {
       secondsLeft: Math.min(left, ahead + turnSeconds(scenario, this.#parts.setting.suite)),
       ...(attempt === 0
         ? {}
-        : { note: `again because of noise (${attempt + 1} of ${ATTEMPTS_MAX})` }),
+        : { note: `again because of noise (${attempt + 1} of ${this.#parts.attemptsMax})` }),
     })
   }
 }

@@ -31,6 +31,7 @@ export interface SessionRequest {
   readonly pace: 'tick' | 'wait' | 'spin'
   readonly seed: number
   readonly budgetSeconds: number
+  readonly attemptsMax: number
   readonly out: string
   readonly maxErrorRate: number
   readonly sloP99Us?: number
@@ -105,6 +106,7 @@ async function measureAll(
     setting,
     progress,
     options: request.options,
+    attemptsMax: request.attemptsMax,
     onPlan: (plan) => folder.writePlan(plan),
   })
   try {
@@ -144,7 +146,8 @@ function planOf(request: SessionRequest, contestants: number): Plan {
   const { suite, options, peers, budgetSeconds } = request
   const rounds = options.rounds ?? suite.rounds
   const all = suite.scenarios(options)
-  const size = { proxies: contestants, rounds, hasAgain: true }
+  // Of two builds each is measured twice in a round.
+  const size = { proxies: suite.name === 'ab' ? 3 : contestants, rounds, hasAgain: true }
   const fit =
     options.duration === undefined
       ? fitted(all, suite, size, budgetSeconds)
