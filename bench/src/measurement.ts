@@ -4,7 +4,7 @@ import { applySteadyLoad, type SteadyReport } from './load/steady.ts'
 import { applyLoad } from './load/wrk.ts'
 import { connectionsBegun, cpuSeconds, delayedSeconds } from './processor.ts'
 import { BODY_BYTES, CONNECTIONS, HOST, type Scenario } from './scenarios.ts'
-import type { Subject, SubjectName } from './subjects/subject.ts'
+import type { Subject, SubjectName } from './subject.ts'
 
 const STEADY_WARM_UP_SECONDS = 1
 

@@ -118,10 +118,6 @@ export function isAlive(pid: number): boolean {
   return fields !== undefined && fields[0] !== 'Z'
 }
 
-export function childrenOf(pid: number): number[] {
-  return readOr(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
-}
-
 function tasksOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`)

@@ -53,6 +53,8 @@ export class PinnedProcess {
     }
     this.#child.on('error', (error) => this.#keep(`${error.message}\n`))
     // What is in a group of its own outlives this process unless it is ended here.
+    // One for each program: more than ten are no leak.
+    process.setMaxListeners(process.getMaxListeners() + 1)
     process.on('exit', this.#killAtExit)
   }
 
@@ -93,7 +95,9 @@ export class PinnedProcess {
     while (this.processes().length > 0 && performance.now() < deadline) await delay(LOOK_MS)
     this.#killAll()
     if (!this.#hasEnded()) await once(this.#child, 'exit')
+    if (!process.listeners('exit').includes(this.#killAtExit)) return
     process.off('exit', this.#killAtExit)
+    process.setMaxListeners(process.getMaxListeners() - 1)
   }
 
   #killAll(): void {
@@ -111,7 +115,7 @@ export class PinnedProcess {
   }
 
   #lastWords(): string {
-    return this.#output.trim().split('\n').slice(-5).join(' | ') || 'it printed nothing'
+    return this.#output.trim().split('\n').slice(-8).join(' | ') || 'it printed nothing'
   }
 }
 
