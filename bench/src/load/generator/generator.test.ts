@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
 import type { LoadPlan, LoadResult } from '../load-plan.ts'
-import { Generator } from './generator.ts'
+import { Generator, type GeneratorOptions } from './generator.ts'
 import { decodeHistogram } from './histogram-text.ts'
 import { type Answer, answerOf, BODY_BYTES, startOrigin } from './origin.fixture.ts'
 
@@ -23,9 +23,17 @@ const PLAN: LoadPlan = {
   sourceAddresses: [],
 }
 
-async function run(answer: Answer, plan: Partial<LoadPlan> = {}): Promise<LoadResult> {
+/** What is due is sent, however slow the machine is; a starved one may need longer than its share. */
+const PATIENT = { lastSendMs: 10_000 }
+
+async function run(
+  answer: Answer,
+  plan: Partial<LoadPlan> = {},
+  options: GeneratorOptions = PATIENT,
+): Promise<LoadResult> {
   await using origin = await startOrigin(answer)
-  const generator = new Generator({ ...PLAN, ...plan, targets: [targetOf(origin.port)] })
+  const targets = [targetOf(origin.port)]
+  const generator = new Generator({ ...PLAN, ...plan, targets }, options)
   return await generator.run()
 }
 
@@ -184,7 +192,11 @@ it.each(['shared', 'static'] as const)(
 )
 
 it('what was due and not sent is counted', async () => {
-  const result = await run((socket) => setTimeout(() => socket.write(OK), 100), { connections: 2 })
+  const result = await run(
+    (socket) => setTimeout(() => socket.write(OK), 100),
+    { connections: 2 },
+    {},
+  )
   expect(result).toMatchObject({ scheduled: 400, shed: 0 })
   expect(result.unsent).toBeGreaterThan(300)
   expect(ended(result)).toBe(400)
@@ -226,7 +238,7 @@ it('requests are taken in turn, or at random where there is a seed', async () =>
       socket.write(OK)
     })
     const plan = { ...PLAN, requests, connections: 1, targets: [targetOf(origin.port)] }
-    await new Generator(seed === undefined ? plan : { ...plan, seed }).run()
+    await new Generator(seed === undefined ? plan : { ...plan, seed }, PATIENT).run()
     return seen.join('')
   }
   expect(await order(undefined)).toBe('abcd'.repeat(100))
@@ -239,21 +251,24 @@ it('requests are taken in turn, or at random where there is a seed', async () =>
 it('a POST has its fields, its body and its length, and may go to another target', async () => {
   await using get = await startOrigin(answerOk)
   await using post = await startOrigin(answerOk)
-  const result = await new Generator({
-    ...PLAN,
-    targets: [targetOf(get.port), targetOf(post.port)],
-    requests: [
-      { method: 'GET', path: '/', host: 'one.test' },
-      {
-        method: 'POST',
-        path: '/p',
-        host: 'two.test',
-        fields: { 'Content-Type': 'application/json' },
-        body: '{"ü":1}',
-        target: 1,
-      },
-    ],
-  }).run()
+  const result = await new Generator(
+    {
+      ...PLAN,
+      targets: [targetOf(get.port), targetOf(post.port)],
+      requests: [
+        { method: 'GET', path: '/', host: 'one.test' },
+        {
+          method: 'POST',
+          path: '/p',
+          host: 'two.test',
+          fields: { 'Content-Type': 'application/json' },
+          body: '{"ü":1}',
+          target: 1,
+        },
+      ],
+    },
+    PATIENT,
+  ).run()
   expect(result.ok).toBe(400)
   expect([get.requests(), post.requests()]).toEqual([200, 200])
   expect(Buffer.from(post.lastRequest(), 'latin1').toString()).toBe(

@@ -15,14 +15,15 @@ import { RequestList } from './request-list.ts'
 import { DueTimes } from './schedule.ts'
 
 const WINDOW_US = 1e6
-/** What was due at the end of the schedule may still be sent this long. */
-const LAST_SEND_US = 100_000
+const LAST_SEND_MS = 100
 /** Handshakes under way at the same time before the start: more would only queue. */
 const OPENING_MAX = 64
 const CHECKED_EVERY = 100
 const SWEEPS_PER_TIMEOUT = 20
 
-export interface GeneratorEvents {
+export interface GeneratorOptions {
+  /** What was due at the end of the schedule may still be sent this long; 100 ms where it is not given. */
+  readonly lastSendMs?: number
   /** The warm-up is over. */
   onMeasuring?(): void
   /** About once a second of the measured time. */
@@ -31,7 +32,7 @@ export interface GeneratorEvents {
 
 export class Generator implements ConnectionOwner {
   readonly #plan: LoadPlan
-  readonly #events: GeneratorEvents
+  readonly #options: GeneratorOptions
   readonly #dueTimes: DueTimes
   readonly #requests: RequestList
   readonly #recorder: Recorder
@@ -66,10 +67,10 @@ export class Generator implements ConnectionOwner {
   #handshakes = { full: 0, resumed: 0 }
   #begin = { wallMs: 0, cpu: process.cpuUsage() }
 
-  constructor(plan: LoadPlan, events: GeneratorEvents = {}) {
+  constructor(plan: LoadPlan, options: GeneratorOptions = {}) {
     const { connections, schedule, assign, timeoutMs } = plan
     this.#plan = plan
-    this.#events = events
+    this.#options = options
     this.#isClosedLoop = schedule.kind === 'closed'
     this.#isStatic = assign === 'static' && !this.#isClosedLoop
     this.#dueTimes = new DueTimes(schedule, plan.warmUpSeconds)
@@ -145,7 +146,7 @@ export class Generator implements ConnectionOwner {
     if (!this.#isMeasuring && nowUs >= this.#dueTimes.warmUpUs) this.#beginMeasuring(nowUs)
     // Counted from the first turn after the end, however late it comes.
     if (nowUs >= this.#dueTimes.endUs && this.#lastSendUs === Number.POSITIVE_INFINITY) {
-      this.#lastSendUs = nowUs + LAST_SEND_US
+      this.#lastSendUs = nowUs + (this.#options.lastSendMs ?? LAST_SEND_MS) * 1000
     }
     this.#work(nowUs)
     if (this.#isStatic) this.#catchUp(nowUs)
@@ -270,7 +271,7 @@ export class Generator implements ConnectionOwner {
     this.#isMeasuring = true
     const sinceMs = (nowUs - this.#dueTimes.warmUpUs) / 1000
     this.#begin = { wallMs: Date.now() - sinceMs, cpu: process.cpuUsage() }
-    this.#events.onMeasuring?.()
+    this.#options.onMeasuring?.()
   }
 
   #closeWindow(nowUs: number): void {
@@ -278,7 +279,7 @@ export class Generator implements ConnectionOwner {
     const seconds = (nowUs - this.#dueTimes.warmUpUs) / 1e6
     this.#recorder.windows.close(seconds)
     this.#nextWindowUs += WINDOW_US
-    this.#events.onSecond?.(seconds)
+    this.#options.onSecond?.(seconds)
   }
 
   #sweep(nowUs: number): void {

@@ -40,7 +40,8 @@ function planFor(port: number, serverName: string): LoadPlan {
 async function run(plan: Partial<LoadPlan>, serverName = HOST) {
   const tls = { key: certificate.keyPem, cert: certificate.chainPem }
   await using origin = await startOrigin((socket) => socket.write(answerOf(200)), tls)
-  const result = await new Generator({ ...planFor(origin.port, serverName), ...plan }).run()
+  const whole = { ...planFor(origin.port, serverName), ...plan }
+  const result = await new Generator(whole, { lastSendMs: 10_000 }).run()
   return { result, request: origin.lastRequest() }
 }
 
