@@ -6,11 +6,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startOrigin } from '../origin/origin.ts'
 import { allowedCpus } from '../processor.ts'
-import { freePort, Programs } from '../programs.ts'
 import { BODY_BYTES, HOST } from '../scenarios.ts'
 import { spreadOf } from '../statistics.ts'
-import { startOrigin } from '../subjects/nginx.ts'
 import type { LoadPlan } from './load-plan.ts'
 import { findOha, type OhaReport, runOha } from './oha.ts'
 import { runLoad } from './run-load.ts'
@@ -135,10 +134,9 @@ async function main([rounds = '5', seconds = '10', perSecond = '2000']: readonly
   const [first, ...others] = allowedCpus()
   if (first === undefined || others.length === 0) throw new Error('two CPUs are needed')
   const directory = await mkdtemp(join(tmpdir(), 'sluice-cross-check-'))
-  const programs = new Programs()
+  const origin = await startOrigin({ folder: directory, processors: String(first) })
   try {
-    const port = await freePort()
-    await startOrigin(programs, { directory, cpus: String(first), port })
+    const port = Number(origin.addresses[0]?.split(':').at(-1))
     const check = await crossCheck({
       port,
       path: '/1k',
@@ -153,7 +151,7 @@ async function main([rounds = '5', seconds = '10', perSecond = '2000']: readonly
     process.stdout.write(`${sentenceOf(check)}\n`)
     return check.kind === 'compared' && !check.isWithin ? 1 : 0
   } finally {
-    await programs.endAll()
+    await origin.stop()
     await rm(directory, { recursive: true, force: true })
   }
 }

@@ -42,17 +42,23 @@ export async function readParity(
       return []
     })
     records.push(
-      seen === undefined ? plain : { ...plain, ...factsOf(seen, setting.suite.logsRequests) },
+      seen === undefined
+        ? plain
+        : {
+            ...plain,
+            ...factsOf(seen, { isSampled: isOurs(peer), logsRequests: setting.suite.logsRequests }),
+          },
     )
   }
   return records
 }
 
-function factsOf(seen: ProbedParity, logsRequests: boolean): Partial<ParityRecord> {
+function factsOf(
+  seen: ProbedParity,
+  { isSampled, logsRequests }: { readonly isSampled: boolean; readonly logsRequests: boolean },
+): Partial<ParityRecord> {
   const { sent, received, answered, answer } = seen.exchanges.http
   const log = seen.logLinesPerRequest ?? null
-  // Ours keeps a sample of log lines whether or not a file is asked for.
-  const isSampled = seen.peer.startsWith('self') || seen.peer === 'old' || seen.peer === 'new'
   return {
     requestHead: headOf(
       `${received.method} ${received.path} HTTP/${received.httpVersion}`,
@@ -113,7 +119,7 @@ export async function plainParity(peer: Peer, found: FoundPeer): Promise<ParityR
     upstreamConnectionsPer1000: null,
     hitsWithoutLoad: null,
     backlog: null,
-    log: peer.name.startsWith('self') ? 'sampled' : 'none',
+    log: isOurs(peer) ? 'sampled' : 'none',
     logLinesPerRequest: null,
     debug: debugSigns(found),
     configuration,
@@ -129,4 +135,9 @@ function debugSigns({ binary, origin }: FoundPeer): string[] {
   if (process.env.NODE_OPTIONS?.includes('--inspect') === true)
     signs.push('NODE_OPTIONS has --inspect')
   return signs
+}
+
+/** Ours keeps a sample of log lines whether or not a file is asked for; builds of it have the same configuration. */
+function isOurs({ configurationFile }: Peer): boolean {
+  return configurationFile.endsWith('/self/sluice.yaml.template')
 }

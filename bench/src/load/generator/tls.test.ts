@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -38,7 +38,10 @@ function planFor(port: number, serverName: string): LoadPlan {
 }
 
 async function run(plan: Partial<LoadPlan>, serverName = HOST) {
-  const tls = { key: certificate.keyPem, cert: certificate.chainPem }
+  const tls = {
+    key: await readFile(certificate.keyFile, 'utf8'),
+    cert: await readFile(certificate.chainFile, 'utf8'),
+  }
   await using origin = await startOrigin((socket) => socket.write(answerOf(200)), tls)
   const whole = { ...planFor(origin.port, serverName), ...plan }
   const result = await new Generator(whole, { lastSendMs: 10_000 }).run()
