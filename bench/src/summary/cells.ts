@@ -39,7 +39,9 @@ export function throughputOf({ artifacts, scenario }: CellContext): Measure {
         one.round === run.round &&
         one.role === run.role,
     )
-    return series === undefined ? null : sustainedOf(series.rows)
+    const most = series === undefined ? 0 : sustainedOf(series.rows)
+    // Nothing that was held is no figure of 0.
+    return most > 0 ? most : null
   }
 }
 
