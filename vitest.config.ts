@@ -6,7 +6,10 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{proto,control-plane,data-plane}/src/**/*.test.ts'],
+          include: [
+            '{proto,control-plane,data-plane,bench}/src/**/*.test.ts',
+            'bench/micro/**/*.test.ts',
+          ],
           setupFiles: ['vitest.patient-waits.ts'],
           testTimeout: 30_000,
         },

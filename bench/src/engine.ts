@@ -10,16 +10,20 @@ import { makeCertificate } from './certificate.ts'
 import { isHostsMet, measureHosts, renderHosts } from './many-hosts.ts'
 import { load, type Measurement, measure } from './measurement.ts'
 import { isMemoryMet, measureMemory, renderMemory } from './memory.ts'
+import { type Origin, startOrigin } from './origin/origin.ts'
 import { concludeFrom, type Outcome, type Round } from './outcome.ts'
-import { freePort, outputOf, Programs } from './programs.ts'
+import { outputOf } from './programs.ts'
 import { describeMachine, describeTls, recordOf, render, whole } from './report.ts'
 import { inspectMachine } from './requirements.ts'
 import type { Scenario } from './scenarios.ts'
 import { HELP, readSettings, type Settings } from './settings.ts'
-import { startHaproxy } from './subjects/haproxy.ts'
-import { startNginx, startOrigin } from './subjects/nginx.ts'
-import { startSluice } from './subjects/sluice.ts'
-import type { Subject, SubjectName, Surroundings } from './subjects/subject.ts'
+import {
+  StartedPrograms,
+  type Subject,
+  type SubjectName,
+  type Surroundings,
+  startSubject,
+} from './subject.ts'
 import { probeTls, type TlsFacts } from './tls-probe.ts'
 
 const WARM_UP_SECONDS_MAX = 2
@@ -34,7 +38,7 @@ async function main(): Promise<number> {
   // The harness must not run where the proxies are measured. What it starts is pinned by itself.
   await outputOf('taskset', ['-acp', machine.otherCpus, String(process.pid)])
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
-  const programs = new Programs()
+  const programs = new StartedPrograms()
   let cleaned: Promise<void> | undefined
   const clean = () => {
     cleaned ??= programs.endAll().then(() => rm(directory, { recursive: true, force: true }))
@@ -45,16 +49,20 @@ async function main(): Promise<number> {
   process.on('SIGINT', endEarly).on('SIGTERM', endEarly)
   try {
     const certificate = await makeCertificate(directory)
-    const originPort = await freePort()
-    const around = { directory, machine, certificate, originPort }
-    await startOrigin(programs, { directory, cpus: machine.otherCpus, port: originPort })
+    const folder = join(directory, 'origin')
+    const origin = programs.add(await startOrigin({ folder, processors: machine.otherCpus }))
+    const around = { directory, machine, certificate, origin }
     return await run(programs, around, settings)
   } finally {
     await clean()
   }
 }
 
-async function run(programs: Programs, around: Surroundings, settings: Settings): Promise<number> {
+async function run(
+  programs: StartedPrograms,
+  around: Surroundings,
+  settings: Settings,
+): Promise<number> {
   const { outcomes, tls } = await compare(programs, around, settings)
   if (outcomes.length > 0) say(render(outcomes))
   const hosts = settings.hosts ? await measureHosts(programs, around, settings) : undefined
@@ -80,7 +88,7 @@ async function run(programs: Programs, around: Surroundings, settings: Settings)
 }
 
 async function compare(
-  programs: Programs,
+  programs: StartedPrograms,
   around: Surroundings,
   settings: Settings,
 ): Promise<{ outcomes: Outcome[]; tls: Record<string, TlsFacts> }> {
@@ -88,9 +96,9 @@ async function compare(
   const tls: Record<string, TlsFacts> = {}
   if (settings.scenarios.length === 0) return { outcomes, tls }
   const subjects = [
-    await startSluice(programs, around),
-    await startNginx(programs, around),
-    await startHaproxy(programs, around),
+    await startSubject(programs, around, 'sluice'),
+    await startSubject(programs, around, 'nginx'),
+    await startSubject(programs, around, 'haproxy'),
   ]
   for (const { name, ports } of subjects) tls[name] = await probeTls(ports.https)
   for (const scenario of settings.scenarios) {
@@ -102,14 +110,14 @@ async function compare(
 async function measureScenario(
   scenario: Scenario,
   subjects: readonly Subject[],
-  { machine, originPort }: Surroundings,
+  { machine, origin }: Surroundings,
   { rounds, seconds }: Settings,
 ): Promise<Outcome> {
   const cpus = machine.otherCpus
   const warmUp = { cpus, seconds: Math.min(seconds, WARM_UP_SECONDS_MAX) }
   say(`${scenario.title}\n`)
   const plain: Scenario = { ...scenario, protocol: 'http' }
-  const direct = await load(originPort, plain, warmUp)
+  const direct = await load(portOf(origin), plain, warmUp)
   for (const { ports } of subjects) await load(ports[scenario.protocol], scenario, warmUp)
   const measured: Round[] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -122,6 +130,10 @@ async function measureScenario(
     measured.push(one as Round)
   }
   return concludeFrom(scenario, measured, direct.requests / direct.seconds)
+}
+
+function portOf({ addresses: [address = ''] }: Origin): number {
+  return Number(address.split(':')[1])
 }
 
 /** Every order comes: the start moves on, and the direction changes. */

@@ -6,13 +6,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { applyLoad } from './load/wrk.ts'
 import { cpuSeconds } from './processor.ts'
-import type { Programs } from './programs.ts'
 import { range } from './report.ts'
 import { CONNECTIONS, HOST } from './scenarios.ts'
 import type { Settings } from './settings.ts'
 import { type Spread, spreadOf } from './statistics.ts'
-import { startSluice } from './subjects/sluice.ts'
-import type { Subject, Surroundings } from './subjects/subject.ts'
+import { type StartedPrograms, type Subject, type Surroundings, startSubject } from './subject.ts'
 
 const MANY = 10_000
 const THROUGHPUT_MIN = 0.97
@@ -40,13 +38,13 @@ interface Sample {
 }
 
 export async function measureHosts(
-  programs: Programs,
+  programs: StartedPrograms,
   around: Surroundings,
   { rounds, seconds }: Settings,
 ): Promise<HostsFigures> {
   const many = Array.from({ length: MANY }, (_, index) => `host-${index}.example.test`)
-  const few = await startSluice(programs, around, { name: 'hosts-one' })
-  const lots = await startSluice(programs, around, { name: 'hosts-many', hosts: many })
+  const few = await startSubject(programs, around, 'sluice', { folder: 'hosts-one' })
+  const lots = await startSubject(programs, around, 'sluice', { folder: 'hosts-many', hosts: many })
   const sides: Side[] = [
     { subject: few, script: await writeScript(around, 'one', [HOST]) },
     { subject: lots, script: await writeScript(around, 'one-of-many', many.slice(-1)) },

@@ -1,11 +1,10 @@
 /** One proxy under one scenario's load for some seconds, and what the kernel charged it for that. */
 
-import { applySteadyLoad } from './load/steady.ts'
-import type { SteadyReport } from './load/steady-plan.ts'
+import { applySteadyLoad, type SteadyReport } from './load/steady.ts'
 import { applyLoad } from './load/wrk.ts'
 import { connectionsBegun, cpuSeconds, delayedSeconds } from './processor.ts'
 import { BODY_BYTES, CONNECTIONS, HOST, type Scenario } from './scenarios.ts'
-import type { Subject, SubjectName } from './subjects/subject.ts'
+import type { Subject, SubjectName } from './subject.ts'
 
 const STEADY_WARM_UP_SECONDS = 1
 

@@ -9,11 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { applyLoad } from './load/wrk.ts'
 import { privateBytes } from './processor.ts'
-import type { Programs } from './programs.ts'
 import { columns } from './report.ts'
 import { HOST, type Protocol } from './scenarios.ts'
-import { startSluice } from './subjects/sluice.ts'
-import type { Surroundings } from './subjects/subject.ts'
+import { type StartedPrograms, type Surroundings, startSubject } from './subject.ts'
 
 const IDLE_CLIENTS = fileURLToPath(new URL('./load/idle-clients.ts', import.meta.url))
 const LOADED_CONNECTIONS = 1_000
@@ -28,7 +26,7 @@ const BOUNDS = { idleMib: 20, loadedMib: 60, httpKib: 12, httpsKib: 30 } as cons
 export type MemoryFigures = Readonly<Record<keyof typeof BOUNDS, number>>
 
 export async function measureMemory(
-  programs: Programs,
+  programs: StartedPrograms,
   around: Surroundings,
   seconds: number,
 ): Promise<MemoryFigures> {
@@ -43,11 +41,13 @@ export async function measureMemory(
 
 /** The most that was seen while the load ran. */
 async function measureLoaded(
-  programs: Programs,
+  programs: StartedPrograms,
   around: Surroundings,
   seconds: number,
 ): Promise<{ idleMib: number; loadedMib: number }> {
-  const { ports, worker } = await startSluice(programs, around, { name: 'memory-loaded' })
+  const { ports, worker } = await startSubject(programs, around, 'sluice', {
+    folder: 'memory-loaded',
+  })
   await delay(SETTLE_MS)
   const idle = privateBytes(worker)
   const url = `http://${HOST}:${ports.http}/1k`
@@ -66,12 +66,12 @@ async function measureLoaded(
 
 /** KiB for each connection. */
 async function measureIdleConnections(
-  programs: Programs,
+  programs: StartedPrograms,
   around: Surroundings,
   protocol: Protocol,
 ): Promise<number> {
-  const name = `memory-${protocol}`
-  const { ports, worker } = await startSluice(programs, around, { name })
+  const folder = `memory-${protocol}`
+  const { ports, worker } = await startSubject(programs, around, 'sluice', { folder })
   const args = [process.execPath, IDLE_CLIENTS, protocol, String(ports[protocol]), '/1k']
   const clients = spawn('taskset', ['-c', around.machine.otherCpus, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -2,7 +2,7 @@
 import type { Measurement } from './measurement.ts'
 import type { Scenario } from './scenarios.ts'
 import { type Spread, spreadOf } from './statistics.ts'
-import type { SubjectName } from './subjects/subject.ts'
+import type { SubjectName } from './subject.ts'
 
 /** Most that nginx's own cost may differ between rounds, as a share of its median. */
 const SPREAD_MAX = 0.2

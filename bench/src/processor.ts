@@ -1,5 +1,6 @@
 /** CPU time and memory of other processes, connections, and which CPUs there are, as Linux tells it under /proc. */
 import { readFileSync } from 'node:fs'
+import { processorsIn } from './machine/process-tree.ts'
 
 /** Kernel ticks per second in /proc/PID/stat: USER_HZ, 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
@@ -34,19 +35,11 @@ export function connectionsBegun(): number {
   return Number(values?.[names?.indexOf('ActiveOpens') ?? -1])
 }
 
-export function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return text.split(' ').filter(Boolean).map(Number)
-}
-
 /** The CPUs that this process may use. */
 export function allowedCpus(): number[] {
   const status = readFileSync('/proc/self/status', 'utf8')
   const list = /^Cpus_allowed_list:\s*(.+)$/m.exec(status)?.[1] ?? ''
-  return list.split(',').flatMap((range) => {
-    const [first = 0, last = first] = range.split('-').map(Number)
-    return Array.from({ length: last - first + 1 }, (_, index) => first + index)
-  })
+  return processorsIn(list)
 }
 
 export function cpuModel(): string {

@@ -1,12 +1,8 @@
 /** The programs that a run needs: found, installed where that is possible, and asked for their versions. */
-import { execFile } from 'node:child_process'
-import { rm, writeFile } from 'node:fs/promises'
 import { release } from 'node:os'
-import { promisify } from 'node:util'
+import { installDebianPackages } from './peers/debian.ts'
 import { allowedCpus, cpuModel } from './processor.ts'
 import { outputOf } from './programs.ts'
-
-const run = promisify(execFile)
 
 interface Requirement {
   readonly command: string
@@ -64,7 +60,7 @@ export async function inspectMachine(say: (text: string) => void): Promise<Machi
   let versions = await findVersions()
   const missing = missingPackages(versions)
   if (missing.length > 0) {
-    await installPackages(missing, say)
+    await installDebianPackages(missing, say)
     versions = await findVersions()
     const left = missingPackages(versions)
     if (left.length > 0) throw new Error(`still missing after apt-get: ${left.join(' ')}`)
@@ -93,37 +89,4 @@ function missingPackages(versions: Readonly<Record<string, string>>): string[] {
   return REQUIREMENTS.filter(({ command }) => versions[command] === undefined).map(
     (requirement) => requirement.package,
   )
-}
-
-async function installPackages(
-  packages: readonly string[],
-  say: (text: string) => void,
-): Promise<void> {
-  const install = ['install', '-y', '--no-install-recommends', ...packages]
-  const isPossible =
-    process.getuid?.() === 0 && (await outputOf('apt-get', ['--version'])) !== undefined
-  if (!isPossible) throw new Error(`missing programs; as root: apt-get ${install.join(' ')}`)
-  say(`Installing ${packages.join(', ')} with apt-get\n`)
-  await withoutServices(async () => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    await run('apt-get', ['update'], { env })
-    await run('apt-get', install, { env })
-  })
-}
-
-/** Debian starts what it installs unless this file says no; then nginx would take port 80. */
-async function withoutServices(work: () => Promise<void>): Promise<void> {
-  const file = '/usr/sbin/policy-rc.d'
-  const isOurs = await writeFile(file, '#!/bin/sh\nexit 101\n', { mode: 0o755, flag: 'wx' }).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-      return false
-    },
-  )
-  try {
-    await work()
-  } finally {
-    if (isOurs) await rm(file)
-  }
 }
