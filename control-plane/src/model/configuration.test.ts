@@ -22,6 +22,7 @@ const secure = make('entry-point', { name: 'secure', address: ':443', protocol: 
 function certificate(name: string, hosts: string[], validDays = 90): Resource {
   const spec: Certificate = {
     name,
+    labels: {},
     hosts,
     source: 'uploaded',
     chainPem: '',

@@ -17,7 +17,9 @@ interface Parts {
 }
 
 export const DEFAULT_SETTINGS: Settings = Object.freeze({
+  labels: Object.freeze({}),
   logs: Object.freeze({ perSecondPerNode: 10 }),
+  versions: Object.freeze({ countMax: 1_000, daysMax: 365 }),
 })
 
 export class Configuration implements Parts {

@@ -8,6 +8,7 @@ import { KINDS, type Kind, type Problem, SETTINGS_NAME } from './kinds.ts'
 import { limits } from './limits.ts'
 import { normalise } from './normalise.ts'
 import {
+  Certificate,
   EntryPoint,
   InternalCertificate,
   type ObjectSchema,
@@ -113,6 +114,14 @@ export function toDocument(kind: Kind, checked: unknown): Document {
 /** As `toDocument`, for a document that passed `flatDocumentSchema`. */
 export function fromFlat({ kind, ...spec }: { readonly kind: Kind }): Document {
   return toDocument(kind, spec)
+}
+
+/** A resource as it was stored, with the defaults of fields that did not exist then. */
+export function readStored(kind: Kind, body: string): Resource {
+  // The casts hold: what is stored was checked before, and fields are added with a default only.
+  const spec: unknown = JSON.parse(body)
+  const schema = kind === 'certificate' ? Certificate : full[kind]
+  return { kind, spec: inSchemaOrder(schema, Value.Default(schema, spec)) } as Resource
 }
 
 /** Lists fields as the schema does, in whatever order they were written. */

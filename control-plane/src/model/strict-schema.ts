@@ -50,6 +50,8 @@ function toProblem(error: ErrorObject): SchemaProblem {
       return { field: path, reason: `must be ${quoted([error.params.allowedValue])}` }
     case 'pattern':
       return { field: path, reason: patternReason(error) }
+    case 'propertyNames':
+      return { field: path, reason: keyReason(error) }
     case 'type':
       return { field: path, reason: `must be ${article(String(error.params.type))}` }
     default:
@@ -81,6 +83,13 @@ function patternReason({ parentSchema, message }: ErrorObject): string {
   return typeof description === 'string'
     ? `must be ${description}`
     : (message ?? 'has a wrong form')
+}
+
+function keyReason({ params, schema }: ErrorObject): string {
+  // Typed as unknown, since any schema may stand here.
+  const { maxLength } = schema as { maxLength?: number }
+  const name = String(params.propertyName).slice(0, maxLength)
+  return `has the key "${name}", which is not 1 to ${maxLength} letters, digits, ".", "_", "/" or "-"`
 }
 
 function quoted(values: readonly unknown[]): string {

@@ -3,6 +3,7 @@
  * and changed resources in one transaction, and only then tells the listeners. One change at a time; the
  * newest version with its encoded resources is kept in memory, so reading never touches the database.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { CertificateAuthority } from '../certificates/authority.ts'
 import { DEFAULT_SETTINGS, idOf, type ResourceId } from '../model/configuration.ts'
 import type { Problem } from '../model/kinds.ts'
@@ -108,8 +109,8 @@ export class Publisher implements VersionSource {
         certificate.source === 'internal' && isDueForRenewal(certificate, this.#now()),
     )
     if (due.length === 0) return []
-    const changes = due.map(({ name, hosts }): Change => {
-      const spec = { name, source: 'internal' as const, hosts }
+    const changes = due.map(({ name, labels, hosts }): Change => {
+      const spec = { name, labels, source: 'internal' as const, hosts }
       return { op: 'put', document: { kind: 'certificate', spec } }
     })
     await this.publish({ author: systemAuthor, message: 'renew internal certificates', changes })
@@ -201,12 +202,8 @@ export class Publisher implements VersionSource {
 function isUnchanged({ resource, digest }: Candidate, before: PublishedState): boolean {
   const existing = before.find(idOf(resource))
   if (existing === undefined || !Buffer.from(existing.digest).equals(digest)) return false
-  // Where a certificate came from does not reach the nodes, so the digest does not tell.
-  return (
-    resource.kind !== 'certificate' ||
-    existing.resource.kind !== 'certificate' ||
-    existing.resource.spec.source === resource.spec.source
-  )
+  // Labels, and where a certificate came from, do not reach the nodes, so the digest does not tell.
+  return isDeepStrictEqual(existing.resource.spec, resource.spec)
 }
 
 function outcomeOf(candidate: Candidate, before: PublishedState): ChangeOutcome {

@@ -1,4 +1,5 @@
 /** Reads past versions. What is current comes from the Publisher, from memory. */
+import { readStored } from '../model/documents.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Resource } from '../model/resources.ts'
 import type { Database } from '../store/database.ts'
@@ -48,9 +49,7 @@ export class VersionArchive {
     return {
       ...toSummary(row),
       // The cast holds: version-records.ts wrote the columns.
-      resources: resources.map(
-        ({ kind, body }) => ({ kind: kind as Kind, spec: JSON.parse(body) }) as Resource,
-      ),
+      resources: resources.map(({ kind, body }) => readStored(kind as Kind, body)),
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The newest version, between its rows and memory. */
 import { idOf, type ResourceId } from '../model/configuration.ts'
+import { readStored } from '../model/documents.ts'
 import type { Kind } from '../model/kinds.ts'
-import type { Resource } from '../model/resources.ts'
 import type { Database } from '../store/database.ts'
 import {
   currentResources,
@@ -113,7 +113,7 @@ function toPublished(
 
 function toRecord(row: ResourceRow, keys: KeyRing): ResourceRecord {
   // The cast holds: only toResourceRow writes these columns.
-  const resource = { kind: row.kind as Kind, spec: JSON.parse(row.body) } as Resource
+  const resource = readStored(row.kind as Kind, row.body)
   return {
     ...toCandidate(resource, (id) => keys.find(id)),
     revision: row.revision,
