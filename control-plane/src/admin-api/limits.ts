@@ -8,6 +8,11 @@ export const apiLimits = Object.freeze({
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 30_000,
   parameterCharactersMax: 255,
+  idempotencyKeyCharactersMax: 255,
+  idempotencyKeysMax: 10_000,
+  idempotencyKeyAgeMs: 86_400_000,
+  /** Differences of resources in one answer; what is more is counted and left out. */
+  differencesMax: 1_000,
   /** How long open requests may take to end when the server stops. */
   stopGraceMs: 1_000,
 })

@@ -77,6 +77,25 @@ it('describes every answer as it is', async () => {
   await call('put', `${v1}/settings`, {})
   await call('post', `${v1}/apply`, { resources: [{ kind: 'settings' }] })
   await call('post', `${v1}/apply`, { resources: [{ kind: 'router', name: 'r', service: 's' }] })
+  await call('post', `${v1}/plan`, { resources: [{ kind: 'router', name: 'r', service: 's' }] })
+  await call('post', `${v1}/plan`, { resources: [{ kind: 'service', ...bodies.services }] })
+  await call('get', `${v1}/versions/2/diff/4`, undefined, `${v1}/versions/{number}/diff/{other}`)
+  await call('post', `${v1}/versions/2/rollback`, undefined, `${v1}/versions/{number}/rollback`)
+  await call(
+    'put',
+    `${v1}/services/x?draft=d`,
+    { ...bodies.services, queueMax: 9 },
+    `${v1}/services/{name}`,
+  )
+  await call('get', `${v1}/drafts`)
+  const draft = `${v1}/drafts/{name}`
+  await call('get', `${v1}/drafts/d`, undefined, draft)
+  await call('post', `${v1}/drafts/d/validate`, undefined, `${draft}/validate`)
+  await call('post', `${v1}/drafts/d/publish`, undefined, `${draft}/publish`)
+  await call('delete', `${v1}/drafts/d`, undefined, draft)
+  const stale = { headers: { 'if-match': '"x"' } }
+  const refused = await api.send('PUT', `${v1}/services/x`, bodies.services, stale)
+  expectDescribed('put', `${v1}/services/{name}`, refused)
   await call('get', `${v1}/versions`)
   await call('get', `${v1}/versions/1`, undefined, `${v1}/versions/{number}`)
   const { body: created } = await call('post', `${v1}/join-tokens`, { labels: { a: 'b' } })

@@ -70,6 +70,21 @@ export class Configuration implements Parts {
     }
   }
 
+  names(kind: Kind): Iterable<string> {
+    switch (kind) {
+      case 'entry-point':
+        return this.entryPoints.keys()
+      case 'router':
+        return this.routers.keys()
+      case 'service':
+        return this.services.keys()
+      case 'certificate':
+        return this.certificates.keys()
+      case 'settings':
+        return []
+    }
+  }
+
   /** The configuration with some resources put in or replaced, and others taken out. */
   with(put: readonly Resource[], removed: readonly ResourceId[] = []): Configuration {
     const entryPoints = new Map(this.entryPoints)

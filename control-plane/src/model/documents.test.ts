@@ -42,7 +42,7 @@ it('leaves what it was given as it was', () => {
   expect(input).toEqual({ name: 's', servers: [{ url: 'http://H:1' }] })
 })
 
-it.each<[string, Kind, unknown, { field: string; reason: string }[]]>([
+it.each<[string, Kind, unknown, { field: string; reason: string; hint?: string }[]]>([
   [
     'a number for a text',
     'router',
@@ -65,7 +65,7 @@ it.each<[string, Kind, unknown, { field: string; reason: string }[]]>([
     'an unknown field inside',
     'service',
     { name: 's', servers: [{ url: 'http://h:1', x: 1 }] },
-    [{ field: 'servers[0].x', reason: 'is not a known field' }],
+    [{ field: 'servers[0].x', reason: 'is not a known field', hint: 'known are url, weight' }],
   ],
   [
     'no servers',
@@ -95,7 +95,13 @@ it.each<[string, Kind, unknown, { field: string; reason: string }[]]>([
     'a field of the other source',
     'certificate',
     { name: 'c', source: 'internal', hosts: ['a'], chainPem: 'x' },
-    [{ field: 'chainPem', reason: 'is not a known field' }],
+    [
+      {
+        field: 'chainPem',
+        reason: 'is not a known field',
+        hint: 'known are name, labels, source, hosts',
+      },
+    ],
   ],
   ['a list for an object', 'settings', [], [{ field: '', reason: 'must be an object' }]],
 ])('refuses %s', (_what, kind, input, expected) => {

@@ -45,7 +45,7 @@ function titled(title: string, schema: ObjectSchema): ObjectSchema {
 }
 
 /** Either kind of certificate, told apart by its source. */
-function certificateUnion(title: string, uploaded: TSchema, internal: TSchema): TSchema {
+export function certificateUnion(title: string, uploaded: TSchema, internal: TSchema): TSchema {
   return Type.Unsafe({
     title,
     type: 'object',

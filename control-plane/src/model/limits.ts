@@ -24,8 +24,11 @@ export const limits = Object.freeze({
   versionsAlwaysKept: 50,
   versionsKeptMax: 1_000_000,
   versionDaysMax: 36_500,
+  draftsMax: 100,
   messageCharactersMax: 500,
   resourcesPerApplyMax: 50_000,
+  /** References to nothing for which a name that is close is looked for, in one answer. */
+  closeNamesMax: 20,
   /** Problems in one answer; what is more is cut off. */
   problemsMax: 200,
   certificateWarningDays: 14,

@@ -8,7 +8,7 @@ import { limits } from '../model/limits.ts'
 import { Refusal } from '../model/refusal.ts'
 import type { Resource } from '../model/resources.ts'
 import type { CertificateDesk } from './certificates.ts'
-import { documentId, type ResolvedChanges } from './changes.ts'
+import { documentId, type ResolvedChanges, requireUnused } from './changes.ts'
 import { encodeResource } from './encode.ts'
 import type { KeyRing, PrivateKey } from './key-ring.ts'
 import type { PublishedState } from './published-state.ts'
@@ -29,14 +29,17 @@ export interface Preparation {
 
 /** Throws a Refusal with every problem of the documents and of the configuration with them. */
 export async function prepare(
-  { put, removed }: ResolvedChanges,
+  { put, restored, removed }: ResolvedChanges,
   state: PublishedState,
   desk: CertificateDesk,
   ring: KeyRing,
 ): Promise<Preparation> {
   const { resources, keys, refused, problems } = await resolveCertificates(put, state, desk)
+  resources.push(...restored)
   problems.push(...resources.flatMap(checkResource))
-  problems.push(...checkReferences(state.configuration.with(resources, removed), refused))
+  const next = state.configuration.with(resources, removed)
+  if (resources.length === 0 && refused.length === 0) requireUnused(removed, next)
+  problems.push(...checkReferences(next, refused))
   if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
   const pending = new Map(keys.map(({ id, pem }) => [id, pem]))
   const findPem = (id: string) => ring.find(id) ?? pending.get(id)
@@ -60,6 +63,19 @@ interface ResolvedDocuments {
   readonly keys: PrivateKey[]
   readonly refused: ResourceId[]
   readonly problems: Problem[]
+}
+
+/** The resources that documents describe, each good by itself. Throws a Refusal with every problem. */
+export async function resolveDocuments(
+  { put, restored }: Pick<ResolvedChanges, 'put' | 'restored'>,
+  state: PublishedState,
+  desk: CertificateDesk,
+): Promise<{ readonly resources: readonly Resource[]; readonly keys: readonly PrivateKey[] }> {
+  const { resources, keys, problems } = await resolveCertificates(put, state, desk)
+  resources.push(...restored)
+  problems.push(...resources.flatMap(checkResource))
+  if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
+  return { resources, keys }
 }
 
 async function resolveCertificates(

@@ -32,7 +32,11 @@ export interface VersionDraft {
   readonly put: readonly ResourceRecord[]
   readonly removed: readonly ResourceId[]
   readonly keys: readonly PrivateKey[]
+  readonly alongside?: Alongside | undefined
 }
+
+/** Writes rows of its own within the transaction that stores a version. */
+export type Alongside = (transaction: Database) => Promise<void>
 
 /** Reads the newest version; its hash is that of what was read, which may differ from the stored one. */
 export async function loadNewest(db: Database, keys: KeyRing): Promise<NewestVersion> {
@@ -66,6 +70,7 @@ export async function storeVersion(
       transaction,
       draft.put.map((record) => toResourceRow(record, row.number)),
     )
+    await draft.alongside?.(transaction)
   })
   return { row, state, published: toPublished(row.number, row.hash, state, row) }
 }
