@@ -25,13 +25,17 @@ export interface Answer {
   readonly status: number
   /** The version that holds after a write; undefined for reads. */
   readonly version: string | undefined
+  readonly entityTag: string | undefined
   readonly body: unknown
 }
 
 interface Sent {
   readonly body?: unknown
   readonly query?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
 }
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export class AdminClient {
   readonly #base: URL
@@ -51,16 +55,22 @@ export class AdminClient {
     return (await this.send('GET', path, { query })).body
   }
 
-  async send(method: 'GET' | 'POST' | 'DELETE', path: string, sent: Sent = {}): Promise<Answer> {
+  async send(method: Method, path: string, sent: Sent = {}): Promise<Answer> {
     const url = this.#urlOf(path, sent.query)
     const content = sent.body === undefined ? null : JSON.stringify(sent.body)
     requireSize(content)
-    const { status, headers, text } = await this.#exchange(method, url, content)
+    const { status, headers, text } = await this.#exchange(method, url, content, sent.headers)
     const body = parseJson(text)
     if (status >= 400) throw this.#refusal(status, body)
     if (status >= 300 || (text !== '' && body === undefined)) throw this.#notOurs(status)
     const version = headers['sluice-version']
-    return { status, version: typeof version === 'string' ? version : undefined, body }
+    const { etag } = headers
+    return {
+      status,
+      version: typeof version === 'string' ? version : undefined,
+      entityTag: typeof etag === 'string' ? etag : undefined,
+      body,
+    }
   }
 
   async close(): Promise<void> {
@@ -75,7 +85,7 @@ export class AdminClient {
     return url
   }
 
-  async #exchange(method: 'GET' | 'POST' | 'DELETE', url: URL, content: string | null) {
+  async #exchange(method: Method, url: URL, content: string | null, given: Sent['headers'] = {}) {
     try {
       const answer = await request(url, {
         method,
@@ -85,6 +95,7 @@ export class AdminClient {
           authorization: `Bearer ${this.#accessToken.token}`,
           accept: 'application/json, application/problem+json',
           ...(content === null ? {} : { 'content-type': 'application/json' }),
+          ...given,
         },
         body: content,
       })

@@ -156,15 +156,15 @@ export function locate(problems: readonly SchemaProblem[], kind: Kind, body: unk
 /** As `locate`, for the body of `apply`: the fields of a resource are named from within it. */
 export function locateInList(problems: readonly SchemaProblem[], body: unknown): Problem[] {
   const list = isRecord(body) && Array.isArray(body.resources) ? body.resources : []
-  return problems.slice(0, limits.problemsMax).map(({ field, reason }) => {
+  return problems.slice(0, limits.problemsMax).map(({ field, ...told }) => {
     const [, index, within = ''] = /^resources\[(\d+)\]\.?(.*)$/.exec(field) ?? []
-    if (index === undefined) return { kind: '', name: '', field, reason }
+    if (index === undefined) return { kind: '', name: '', field, ...told }
     const resource: unknown = list[Number(index)]
     const kind = KINDS.find((known) => known === textOf(resource, 'kind')) ?? ''
     const name = kind === 'settings' ? SETTINGS_NAME : textOf(resource, 'name')
     // A resource without a kind or a name is told by its place in the list.
-    if (kind === '' || name === '') return { kind, name, field, reason }
-    return { kind, name, field: within, reason }
+    if (kind === '' || name === '') return { kind, name, field, ...told }
+    return { kind, name, field: within, ...told }
   })
 }
 
