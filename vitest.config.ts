@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{proto,control-plane,data-plane}/src/**/*.test.ts'],
+          include: ['{proto,matching,control-plane,data-plane}/src/**/*.test.ts'],
           testTimeout: 15_000,
         },
       },

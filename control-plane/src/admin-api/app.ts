@@ -9,6 +9,7 @@ import { requireToken } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
 import { draftRoutes } from './draft-routes.ts'
+import { explainRoutes } from './explain-routes.ts'
 import { IdempotencyKeys } from './idempotency.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
@@ -97,6 +98,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(applyRoutes, parts)
   await app.register(versionRoutes, parts)
   await app.register(draftRoutes, parts)
+  await app.register(explainRoutes, parts)
   await app.register(joinTokenRoutes, parts)
   await app.register(nodeRoutes, parts)
   await app.register(telemetryRoutes, parts)

@@ -96,6 +96,9 @@ it('describes every answer as it is', async () => {
   const stale = { headers: { 'if-match': '"x"' } }
   const refused = await api.send('PUT', `${v1}/services/x`, bodies.services, stale)
   expectDescribed('put', `${v1}/services/{name}`, refused)
+  await call('post', `${v1}/explain`, { url: 'http://a.example/' })
+  await call('post', `${v1}/explain`, { url: 'http://a.example/', version: 99 })
+  await call('post', `${v1}/explain`, { url: 'ftp://a' })
   await call('get', `${v1}/versions`)
   await call('get', `${v1}/versions/1`, undefined, `${v1}/versions/{number}`)
   const { body: created } = await call('post', `${v1}/join-tokens`, { labels: { a: 'b' } })

@@ -5,6 +5,7 @@ import { AdminClient, parseServer } from './admin-client.ts'
 import { addApplyCommands } from './commands/apply.ts'
 import { addDraftCommands } from './commands/drafts.ts'
 import { addEditCommand } from './commands/edit.ts'
+import { addExplainCommand } from './commands/explain.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
 import { addStatusCommand } from './commands/status.ts'
@@ -89,6 +90,7 @@ function buildProgram(
   addTokenCommands(program, run)
   addVersionCommands(program, run)
   addDraftCommands(program, run)
+  addExplainCommand(program, run)
   addTrafficCommands(program, run)
   return program
 }
