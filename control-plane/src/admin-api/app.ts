@@ -23,6 +23,7 @@ import { responses } from './schemas.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { statusRoutes } from './status-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
+import { transferRoutes } from './transfer-routes.ts'
 import { makeValidatorCompiler, SchemaMismatch, toApiError } from './validation.ts'
 import { versionRoutes } from './version-routes.ts'
 
@@ -99,6 +100,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(versionRoutes, parts)
   await app.register(draftRoutes, parts)
   await app.register(explainRoutes, parts)
+  await app.register(transferRoutes, parts)
   await app.register(joinTokenRoutes, parts)
   await app.register(nodeRoutes, parts)
   await app.register(telemetryRoutes, parts)

@@ -1,8 +1,7 @@
 /** What the write routes share: a change is published, or put into the draft that the request names. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ResourceId } from '../model/configuration.ts'
-import { describe, type Kind } from '../model/kinds.ts'
-import { type Change, documentId } from '../publishing/changes.ts'
+import { describe } from '../model/kinds.ts'
+import { type Change, changedId } from '../publishing/changes.ts'
 import type { Drafts } from '../publishing/drafts.ts'
 import type { Precondition } from '../publishing/preconditions.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
@@ -35,7 +34,7 @@ export class ConfigurationWriter {
     reply: FastifyReply,
     change: Exclude<Change, { op: 'restore' }>,
   ): Promise<PublishedState> {
-    const id = idOfChange(change)
+    const id = changedId(change)
     const message = `${verbs[change.op]} ${describe(id.kind, id.name)}`
     await this.writeAll(request, reply, {
       changes: [change],
@@ -49,7 +48,7 @@ export class ConfigurationWriter {
   async writeAll(
     request: FastifyRequest,
     reply: FastifyReply,
-    wanted: Pick<ChangeRequest, 'changes' | 'message'> & {
+    wanted: Pick<ChangeRequest, 'changes' | 'message' | 'keys'> & {
       readonly preconditions?: readonly Precondition[]
     },
   ): Promise<Partial<Publication> & Pick<Publication, 'changes'>> {
@@ -86,9 +85,3 @@ export function messageOf({ query, headers }: FastifyRequest): string | undefine
 }
 
 const verbs = { create: 'create', replace: 'replace', put: 'set', patch: 'patch', remove: 'delete' }
-
-function idOfChange(change: Exclude<Change, { op: 'restore' }>): ResourceId {
-  const { kind, name }: { kind: Kind; name: string } =
-    change.op === 'patch' || change.op === 'remove' ? change : documentId(change.document)
-  return { kind, name }
-}

@@ -3,6 +3,10 @@ import assert from 'node:assert'
 
 export const apiLimits = Object.freeze({
   bodyBytesMax: 4_194_304,
+  /** Of an import, which holds everything at once. */
+  importBytesMax: 67_108_864,
+  passphraseCharactersMin: 8,
+  passphraseCharactersMax: 1_024,
   headTimeoutMs: 10_000,
   /** From a request's first byte to its last. */
   requestTimeoutMs: 30_000,

@@ -43,7 +43,11 @@ it('describes every answer as it is', async () => {
     const validate = ajv.getSchema(
       `api#/${[...path, 'schema'].map(escapePart).map(encodeURIComponent).join('/')}`,
     )
-    expect([place, validate?.(answer.body), validate?.errors ?? null]).toEqual([place, true, null])
+    expect([place, validate?.(answer.body ?? answer.text), validate?.errors ?? null]).toEqual([
+      place,
+      true,
+      null,
+    ])
   }
   const call = async (method: string, path: string, body?: unknown, template = path) => {
     const answer = await api.send(method.toUpperCase(), path, body)
@@ -96,6 +100,11 @@ it('describes every answer as it is', async () => {
   const stale = { headers: { 'if-match': '"x"' } }
   const refused = await api.send('PUT', `${v1}/services/x`, bodies.services, stale)
   expectDescribed('put', `${v1}/services/{name}`, refused)
+  await call('get', `${v1}/export`)
+  const imported = { headers: { 'content-type': 'application/yaml' } }
+  for (const text of ['kind: settings', 'kind: [', 'kind: service\nname: s\n']) {
+    expectDescribed('post', `${v1}/import`, await api.send('POST', `${v1}/import`, text, imported))
+  }
   await call('post', `${v1}/explain`, { url: 'http://a.example/' })
   await call('post', `${v1}/explain`, { url: 'http://a.example/', version: 99 })
   await call('post', `${v1}/explain`, { url: 'ftp://a' })

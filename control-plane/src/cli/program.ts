@@ -11,6 +11,7 @@ import { addResourceCommands } from './commands/resources.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTokenCommands } from './commands/tokens.ts'
 import { addTrafficCommands } from './commands/traffic.ts'
+import { addTransferCommands } from './commands/transfer.ts'
 import { addVersionCommands } from './commands/versions.ts'
 import { CommandFailure, exitCodes } from './failures.ts'
 import type { RunAction } from './session.ts'
@@ -91,6 +92,7 @@ function buildProgram(
   addVersionCommands(program, run)
   addDraftCommands(program, run)
   addExplainCommand(program, run)
+  addTransferCommands(program, run)
   addTrafficCommands(program, run)
   return program
 }

@@ -114,7 +114,7 @@ function labelsOf({ labels = {} }: { labels?: Record<string, string> }): Record<
   return sortedLabels(labels)
 }
 
-function toCertificate(
+export function toCertificate(
   document: UploadedCertificateDocument | InternalCertificateDocument,
   chainPem: string,
 ): Certificate {

@@ -64,6 +64,21 @@ export function resolveChanges(
   return { put, restored, removed }
 }
 
+/** The resource that a change is about. */
+export function changedId(change: Change): ResourceId {
+  switch (change.op) {
+    case 'patch':
+    case 'remove':
+      return { kind: change.kind, name: change.name }
+    case 'restore':
+      return idOf(change.resource)
+    case 'create':
+    case 'replace':
+    case 'put':
+      return documentId(change.document)
+  }
+}
+
 export function documentId(document: Document): ResourceId {
   return document.kind === 'certificate'
     ? { kind: 'certificate', name: document.spec.name }

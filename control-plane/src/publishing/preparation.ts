@@ -27,14 +27,21 @@ export interface Preparation {
   readonly keys: readonly PrivateKey[]
 }
 
+interface PreparationParts {
+  readonly desk: CertificateDesk
+  readonly ring: KeyRing
+  /** Keys that came with restored certificates. */
+  readonly given: readonly PrivateKey[]
+}
+
 /** Throws a Refusal with every problem of the documents and of the configuration with them. */
 export async function prepare(
   { put, restored, removed }: ResolvedChanges,
   state: PublishedState,
-  desk: CertificateDesk,
-  ring: KeyRing,
+  { desk, ring, given }: PreparationParts,
 ): Promise<Preparation> {
   const { resources, keys, refused, problems } = await resolveCertificates(put, state, desk)
+  keys.push(...given)
   resources.push(...restored)
   problems.push(...resources.flatMap(checkResource))
   const next = state.configuration.with(resources, removed)

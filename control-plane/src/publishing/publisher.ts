@@ -40,6 +40,8 @@ export interface ChangeRequest {
   /** As a function: decided by the newest state, in the turn of this request. */
   readonly changes: readonly Change[] | ((state: PublishedState) => readonly Change[])
   readonly preconditions?: readonly Precondition[]
+  /** Private keys of certificates that are restored, where they may not be stored yet. */
+  readonly keys?: readonly PrivateKey[]
   /** What is stored in the transaction of the version, or not at all. */
   readonly alongside?: Alongside
 }
@@ -125,6 +127,11 @@ export class Publisher implements VersionSource {
     return this.#newest.row?.created_at_ms
   }
 
+  /** The private key of a certificate, in the clear: for sealing only. */
+  findKey(publicKeyId: string): string | undefined {
+    return this.#ring.find(publicKeyId)
+  }
+
   current(): PublishedVersion | undefined {
     return this.#newest.published
   }
@@ -207,12 +214,20 @@ export class Publisher implements VersionSource {
     return { version: this.#newest.row?.number ?? 0, changes: outcomes, warnings }
   }
 
-  async #decide({ changes, preconditions = [] }: ChangeRequest): Promise<Decision> {
+  async #decide({
+    changes,
+    keys: given = [],
+    preconditions = [],
+  }: ChangeRequest): Promise<Decision> {
     const before = this.state
     requirePreconditions(preconditions, before)
     const wanted = typeof changes === 'function' ? changes(before) : changes
     const resolved = resolveChanges(wanted, before.configuration)
-    const { candidates, keys } = await prepare(resolved, before, this.#desk, this.#ring)
+    const { candidates, keys } = await prepare(resolved, before, {
+      desk: this.#desk,
+      ring: this.#ring,
+      given,
+    })
     const { removed } = resolved
     const next = before.configuration.with(
       candidates.map(({ resource }) => resource),
