@@ -1,10 +1,14 @@
 /** Which of some names may have been meant by one that is not among them. */
 
+/** So many characters of a name's beginning may stand for it. */
+const beginningMin = 3
+
 /** undefined: none is so close that it was probably meant. */
 export function closest(given: string, names: Iterable<string>): string | undefined {
   let best: string | undefined
   let bestDistance = Math.min(3, Math.ceil(given.length / 3) + 1)
   for (const name of names) {
+    if (given.length >= beginningMin && name.startsWith(given)) return name
     if (Math.abs(name.length - given.length) >= bestDistance) continue
     const distance = editDistance(given, name)
     if (distance >= bestDistance) continue

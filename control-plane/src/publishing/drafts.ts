@@ -109,8 +109,11 @@ export class Drafts {
     const changes = await this.#changes(name)
     const conflicts = problemsOf(changes)
     try {
-      const request = { author: '', message: '', changes: changes.map(toChange) }
-      const { warnings } = await this.#publisher.plan(request)
+      const { warnings } = await this.#publisher.plan({
+        author: '',
+        message: '',
+        changes: (state) => changes.filter((one) => isEffective(one, state)).map(toChange),
+      })
       return { isPublishable: conflicts.length === 0, problems: conflicts, warnings }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error

@@ -1,7 +1,7 @@
 /** Makes candidates for a version out of documents: certificates resolved, everything checked and encoded. */
 import { checkReferences } from '../model/check-references.ts'
 import { checkResource } from '../model/check-resource.ts'
-import { idOf, type ResourceId } from '../model/configuration.ts'
+import { type Configuration, idOf, type ResourceId } from '../model/configuration.ts'
 import type { Document } from '../model/documents.ts'
 import type { Problem } from '../model/kinds.ts'
 import { limits } from '../model/limits.ts'
@@ -25,6 +25,8 @@ export interface Preparation {
   readonly candidates: readonly Candidate[]
   /** Keys of the candidates that may not be stored yet. */
   readonly keys: readonly PrivateKey[]
+  /** The configuration with the candidates. */
+  readonly next: Configuration
 }
 
 interface PreparationParts {
@@ -50,7 +52,7 @@ export async function prepare(
   if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
   const pending = new Map(keys.map(({ id, pem }) => [id, pem]))
   const findPem = (id: string) => ring.find(id) ?? pending.get(id)
-  return { candidates: resources.map((resource) => toCandidate(resource, findPem)), keys }
+  return { candidates: resources.map((resource) => toCandidate(resource, findPem)), keys, next }
 }
 
 export function toCandidate(

@@ -223,16 +223,12 @@ export class Publisher implements VersionSource {
     requirePreconditions(preconditions, before)
     const wanted = typeof changes === 'function' ? changes(before) : changes
     const resolved = resolveChanges(wanted, before.configuration)
-    const { candidates, keys } = await prepare(resolved, before, {
+    const { candidates, keys, next } = await prepare(resolved, before, {
       desk: this.#desk,
       ring: this.#ring,
       given,
     })
     const { removed } = resolved
-    const next = before.configuration.with(
-      candidates.map(({ resource }) => resource),
-      removed,
-    )
     return {
       candidates,
       put: candidates.filter((candidate) => !isUnchanged(candidate, before)),
