@@ -2,6 +2,7 @@
  * Everything that is configured as one text of YAML documents. The first says what it is; each other one is a
  * resource as `apply` takes it. Private keys are sealed to a passphrase, or left out.
  */
+import { setImmediate } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { KINDS } from '../model/kinds.ts'
 import type { Resource } from '../model/resources.ts'
@@ -9,6 +10,9 @@ import type { PublishedState } from './published-state.ts'
 import { SecretBox } from './secret-box.ts'
 
 export const exportFormat = 1
+
+/** How many documents are written before others get their turn: some tens of milliseconds. */
+const documentsPerTurn = 50
 
 export interface ExportSource {
   readonly version: number
@@ -32,10 +36,13 @@ export async function exportYaml(source: ExportSource, passphrase?: string): Pro
     hash,
     ...(box !== undefined && { salt: box.salt }),
   }
-  const resources = KINDS.flatMap((kind) => state.list(kind)).map(({ resource }) =>
-    portable(resource, box, findKey),
-  )
-  return [head, ...resources].map((document) => stringify(document)).join('---\n')
+  const texts = [stringify(head)]
+  for (const { resource } of KINDS.flatMap((kind) => state.list(kind))) {
+    texts.push(stringify(portable(resource, box, findKey)))
+    // A large export must not keep everybody else waiting.
+    if (texts.length % documentsPerTurn === 0) await setImmediate()
+  }
+  return texts.join('---\n')
 }
 
 function portable(

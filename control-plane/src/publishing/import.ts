@@ -1,5 +1,6 @@
 /** Reads what `export.ts` wrote, or YAML documents as `apply` takes them. Throws a Refusal with every problem. */
-import { parseAllDocuments, type Document as YamlDocument } from 'yaml'
+import { setImmediate } from 'node:timers/promises'
+import { Composer, type Document, Parser } from 'yaml'
 import { CertificateError } from '../certificates/certificate-error.ts'
 import { inspectChain, inspectKey } from '../certificates/inspect.ts'
 import { readPatched } from '../model/documents.ts'
@@ -20,15 +21,19 @@ export interface Import {
   readonly ids: ReadonlySet<string>
 }
 
+/** How many documents are read before others get their turn: some tens of milliseconds. */
+const documentsPerTurn = 50
+
 type Fields = Readonly<Record<string, unknown>>
 
 export async function readImport(text: string, passphrase?: string): Promise<Import> {
-  const { head, resources } = readDocuments(text)
+  const { head, resources } = await readDocuments(text)
   const box = await boxOf(head, passphrase)
   const problems: Problem[] = []
   const changes: Change[] = []
   const keys: PrivateKey[] = []
-  for (const fields of resources) {
+  for (const [index, fields] of resources.entries()) {
+    if (index % documentsPerTurn === 0) await setImmediate()
     const read = readResource(fields, box)
     if ('problems' in read) problems.push(...read.problems)
     else {
@@ -40,15 +45,23 @@ export async function readImport(text: string, passphrase?: string): Promise<Imp
   return { changes, keys, ids: new Set(changes.map(changedKey)) }
 }
 
-function readDocuments(text: string): { head: Fields | undefined; resources: readonly Fields[] } {
-  const parsed = parseAllDocuments(text, { prettyErrors: true })
-  const documents: YamlDocument[] = Array.isArray(parsed) ? parsed : []
-  const broken = documents.flatMap(({ errors }) => errors.map(({ message }) => message))
-  if (broken.length > 0) throw malformed(`the import is not YAML: ${broken[0]}`)
-  if (documents.length > limits.resourcesPerApplyMax) {
-    throw malformed(`the import has more than ${limits.resourcesPerApplyMax} documents`)
+async function readDocuments(
+  text: string,
+): Promise<{ head: Fields | undefined; resources: readonly Fields[] }> {
+  const all: Fields[] = []
+  let count = 0
+  // Document by document, so that a large import does not keep everybody else waiting.
+  for (const document of new Composer().compose(new Parser().parse(text))) {
+    count += 1
+    if (count > limits.resourcesPerApplyMax) {
+      throw malformed(`the import has more than ${limits.resourcesPerApplyMax} documents`)
+    }
+    const [broken] = document.errors
+    if (broken !== undefined) throw malformed(`the import is not YAML: ${broken.message}`)
+    const fields = toFields(document, count)
+    if (fields !== undefined) all.push(fields)
+    if (count % documentsPerTurn === 0) await setImmediate()
   }
-  const all = documents.map(toFields).filter((fields) => fields !== undefined)
   const head = all.find(({ kind }) => kind === 'export')
   if (head !== undefined && head.format !== exportFormat) {
     throw malformed(
@@ -58,17 +71,17 @@ function readDocuments(text: string): { head: Fields | undefined; resources: rea
   return { head, resources: all.filter((fields) => fields !== head) }
 }
 
-function toFields(document: YamlDocument, index: number): Fields | undefined {
+function toFields(document: Document.Parsed, number: number): Fields | undefined {
   let value: unknown
   try {
     value = document.toJS()
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw malformed(`document ${index + 1} of the import cannot be read: ${why}`)
+    throw malformed(`document ${number} of the import cannot be read: ${why}`)
   }
   if (value === null || value === undefined) return undefined
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw malformed(`document ${index + 1} of the import is not a mapping of fields`)
+    throw malformed(`document ${number} of the import is not a mapping of fields`)
   }
   return value as Fields
 }
