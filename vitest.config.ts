@@ -7,7 +7,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{proto,control-plane,data-plane,bench}/src/**/*.test.ts',
+            '{proto,matching,control-plane,data-plane,bench}/src/**/*.test.ts',
             'bench/micro/**/*.test.ts',
           ],
           setupFiles: ['vitest.patient-waits.ts'],

@@ -7,8 +7,11 @@ import { explain } from './errors.ts'
 import { FleetServer } from './fleet/fleet-server.ts'
 import { JoinTokens } from './fleet/join-tokens.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
+import { DEFAULT_SETTINGS } from './model/configuration.ts'
+import { Drafts } from './publishing/drafts.ts'
 import { Publisher } from './publishing/publisher.ts'
 import { VersionArchive } from './publishing/version-archive.ts'
+import { VersionRetention } from './publishing/version-retention.ts'
 import type { ListenAddress, Settings } from './settings.ts'
 import { openDatabase, openTelemetryDatabase } from './store/database.ts'
 import { Vault, VaultError } from './store/vault.ts'
@@ -27,6 +30,7 @@ interface Addresses {
 }
 
 const renewalIntervalMs = 3_600_000
+const retentionIntervalMs = 600_000
 
 export class ControlPlane {
   /** HOST:PORT, with the port that was bound. */
@@ -74,6 +78,9 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     log.info({ version: Number(number), hash }, 'published'),
   )
   cleanups.add(renewCertificates(publisher, log))
+  const bounds = () => publisher.state.configuration.settings?.versions ?? DEFAULT_SETTINGS.versions
+  const retention = new VersionRetention({ db, bounds, now })
+  cleanups.add(removeVersions(retention, log))
   const nodes = new NodeRegistry({ db, versions: publisher, now })
   const joinTokens = new JoinTokens({ db, authority, now })
   const telemetry = await Telemetry.open({ db: telemetryDb, nodes, now, log })
@@ -95,7 +102,19 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   cleanups.add(() => fleet.stop())
 
   const archive = new VersionArchive(db)
-  const parts = { publisher, archive, nodes, joinTokens, telemetry, softwareVersion, now, log }
+  const drafts = new Drafts({ db, publisher, now })
+  const parts = {
+    db,
+    publisher,
+    drafts,
+    archive,
+    nodes,
+    joinTokens,
+    telemetry,
+    softwareVersion,
+    now,
+    log,
+  }
   const admin = await AdminServer.create({ ...parts, adminToken })
   cleanups.add(() => admin.stop())
   const { address, port } = await admin.start(settings.admin).catch((error: unknown) => {
@@ -157,6 +176,22 @@ function renewCertificates(publisher: Publisher, log: Logger): () => void {
   }
   void renew()
   const timer = setInterval(renew, renewalIntervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Returns the function that ends it. */
+function removeVersions(retention: VersionRetention, log: Logger): () => void {
+  const remove = async () => {
+    try {
+      const count = await retention.run()
+      if (count > 0) log.info({ versions: count }, 'removed old versions')
+    } catch (error) {
+      log.error({ err: error }, 'old versions were not removed')
+    }
+  }
+  void remove()
+  const timer = setInterval(remove, retentionIntervalMs)
   timer.unref()
   return () => clearInterval(timer)
 }

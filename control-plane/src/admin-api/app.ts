@@ -3,21 +3,27 @@ import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
+import { PreconditionFailed } from '../publishing/preconditions.ts'
 import { applyRoutes } from './apply-routes.ts'
 import { requireToken } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
+import { draftRoutes } from './draft-routes.ts'
+import { explainRoutes } from './explain-routes.ts'
+import { IdempotencyKeys } from './idempotency.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
 import type { AdminApiOptions, AdminApiParts } from './parts.ts'
-import { ApiError, sendProblem } from './problem-details.ts'
+import { ApiError, sendPreconditionFailed, sendProblem } from './problem-details.ts'
+import { present } from './representation.ts'
 import { resourceRoutes } from './resource-routes.ts'
 import { responses } from './schemas.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { statusRoutes } from './status-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
+import { transferRoutes } from './transfer-routes.ts'
 import { makeValidatorCompiler, SchemaMismatch, toApiError } from './validation.ts'
 import { versionRoutes } from './version-routes.ts'
 
@@ -52,7 +58,7 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   app.setValidatorCompiler(makeValidatorCompiler())
   // What is sent is typed; serialising by schema would drop what a schema forgets without a word.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
-  setErrorHandling(app)
+  setErrorHandling(app, options.now)
   acceptJsonOnly(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method, url } = request
@@ -71,16 +77,19 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   app.addHook('onRequest', requireToken(options.adminToken))
   // Within the prefix, so that the token is asked for first.
   app.setNotFoundHandler(refuseUnknownRoute)
-  const { publisher, archive, nodes, joinTokens, telemetry, softwareVersion, now } = options
+  const { publisher, drafts, archive, nodes, joinTokens, telemetry, softwareVersion, now } = options
+  const keys = new IdempotencyKeys(options.db, now)
+  keys.install(app)
   const parts: AdminApiParts = {
     publisher,
+    drafts,
     archive,
     nodes,
     joinTokens,
     telemetry,
     softwareVersion,
     now,
-    writer: new ConfigurationWriter(publisher),
+    writer: new ConfigurationWriter(publisher, drafts, keys),
     startedAtMs: now(),
   }
   for (const collection of collections) {
@@ -89,14 +98,21 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(settingsRoutes, parts)
   await app.register(applyRoutes, parts)
   await app.register(versionRoutes, parts)
+  await app.register(draftRoutes, parts)
+  await app.register(explainRoutes, parts)
+  await app.register(transferRoutes, parts)
   await app.register(joinTokenRoutes, parts)
   await app.register(nodeRoutes, parts)
   await app.register(telemetryRoutes, parts)
   await app.register(statusRoutes, parts)
 }
 
-function setErrorHandling(app: FastifyInstance): void {
+function setErrorHandling(app: FastifyInstance, now: () => number): void {
   app.setErrorHandler((error, request, reply) => {
+    if (error instanceof PreconditionFailed) {
+      const shown = error.current === undefined ? null : present(error.current, now())
+      return sendPreconditionFailed(request, reply, error, shown)
+    }
     if (!(error instanceof SchemaMismatch)) return sendProblem(request, reply, error)
     const locate = request.routeOptions.config.locate
     return sendProblem(request, reply, toApiError(error, locate, request.body))

@@ -1,34 +1,79 @@
-/** Several resources in one version, or none. */
+/** Several resources in one version, or none; and what that would change. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { flatDocumentSchema, fromFlat, locateInList } from '../model/documents.ts'
 import { limits } from '../model/limits.ts'
 import type { Change } from '../publishing/changes.ts'
+import { prunings } from '../publishing/prunings.ts'
+import type { PublishedState } from '../publishing/published-state.ts'
+import { ApplyAnswer, PlanAnswer } from './change-schemas.ts'
+import { author } from './configuration-writer.ts'
 import type { AdminApiParts } from './parts.ts'
-import { ApplyAnswer, responses } from './schemas.ts'
+import { CreateHeaders, responses, WriteQuery } from './schemas.ts'
 
+const strict = { additionalProperties: false } as const
+const Prune = Type.Object(
+  {
+    selector: Type.Record(Type.String(), Type.String(), {
+      minProperties: 1,
+      maxProperties: limits.labelsMax,
+      description: 'labels that a resource must have, all of them',
+    }),
+  },
+  { ...strict, description: 'delete resources with these labels that the request does not have' },
+)
+const content = {
+  resources: Type.Array(flatDocumentSchema, { maxItems: limits.resourcesPerApplyMax }),
+  prune: Type.Optional(Prune),
+}
+const Plan = Type.Object(content, strict)
+const Apply = Type.Object(
+  {
+    message: Type.Optional(Type.String({ maxLength: limits.messageCharactersMax })),
+    ...content,
+  },
+  strict,
+)
+
+const tags = ['apply']
 const postApply = {
-  tags: ['apply'],
+  tags,
   description: 'Creates or replaces all resources in one version, or none of them.',
-  body: Type.Object(
-    {
-      message: Type.Optional(Type.String({ maxLength: limits.messageCharactersMax })),
-      resources: Type.Array(flatDocumentSchema, { maxItems: limits.resourcesPerApplyMax }),
-    },
-    { additionalProperties: false },
-  ),
-  response: responses({ 200: ApplyAnswer }, 400, 401, 413, 415, 422),
+  querystring: WriteQuery,
+  headers: CreateHeaders,
+  body: Apply,
+  response: responses({ 200: ApplyAnswer }, 400, 401, 409, 413, 415, 422),
+}
+const postPlan = {
+  tags,
+  description: 'What `apply` would change. Changes nothing.',
+  body: Plan,
+  response: responses({ 200: PlanAnswer }, 400, 401, 409, 413, 415, 422),
 }
 
-export const applyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app, { writer }) => {
+export const applyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
+  app,
+  { publisher, writer },
+) => {
   app.post(
     '/apply',
-    { schema: postApply, config: { locate: locateInList } },
-    ({ body: { resources, message } }, reply) => {
-      const changes = resources.map((flat): Change => ({ op: 'put', document: fromFlat(flat) }))
-      return writer.writeAll(reply, changes, message ?? `apply ${countOf(resources.length)}`)
+    { schema: postApply, config: { locate: locateInList, isIdempotent: true } },
+    (request, reply) => {
+      const { body } = request
+      const message = body.message ?? `apply ${countOf(body.resources.length)}`
+      return writer.writeAll(request, reply, { changes: changesOf(body), message })
     },
   )
+  app.post('/plan', { schema: postPlan, config: { locate: locateInList } }, ({ body }) =>
+    publisher.plan({ author, message: '', changes: changesOf(body) }),
+  )
+}
+
+function changesOf({ resources, prune }: Static<typeof Plan>) {
+  const documents = resources.map(fromFlat)
+  const puts = documents.map((document): Change => ({ op: 'put', document }))
+  return (state: PublishedState): readonly Change[] =>
+    prune === undefined ? puts : [...puts, ...prunings(documents, prune.selector, state)]
 }
 
 function countOf(resources: number): string {

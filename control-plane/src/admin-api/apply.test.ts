@@ -114,7 +114,13 @@ it('names resource and field of documents that are malformed', async () => {
   expect([answer.status, answer.body.problems]).toEqual([
     400,
     [
-      { kind: 'router', name: 'r', field: 'prio', reason: 'is not a known field' },
+      {
+        kind: 'router',
+        name: 'r',
+        field: 'prio',
+        reason: 'is not a known field',
+        hint: 'did you mean "priority"?',
+      },
       {
         kind: '',
         name: 'x',

@@ -30,6 +30,7 @@ it('takes a chain with its key and tells what is in it, without the key', async 
     201,
     {
       name: 'up',
+      labels: {},
       source: 'uploaded',
       chainPem: chain.chainPem,
       hosts: ['a.example', '*.a.example'],

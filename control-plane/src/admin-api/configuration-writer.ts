@@ -1,38 +1,87 @@
-/** What the write routes share: one change, published in the admin's name, and its number in the answer. */
-import type { FastifyReply } from 'fastify'
-import { describe, type Kind } from '../model/kinds.ts'
-import { type Change, documentId } from '../publishing/changes.ts'
-import type { Publication, Publisher } from '../publishing/publisher.ts'
+/** What the write routes share: a change is published, or put into the draft that the request names. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { describe } from '../model/kinds.ts'
+import { type Change, changedId } from '../publishing/changes.ts'
+import type { Drafts } from '../publishing/drafts.ts'
+import type { Precondition } from '../publishing/preconditions.ts'
+import type { PublishedState } from '../publishing/published-state.ts'
+import type { ChangeRequest, Publication, Publisher } from '../publishing/publisher.ts'
+import type { IdempotencyKeys } from './idempotency.ts'
+import { preconditionsOf } from './precondition-headers.ts'
 
 /** There is one token, so there is one name. */
-const author = 'admin'
+export const author = 'admin'
+
+interface WriteQuery {
+  readonly draft?: string
+  readonly message?: string
+}
 
 export class ConfigurationWriter {
   readonly #publisher: Publisher
+  readonly #drafts: Drafts
+  readonly #keys: IdempotencyKeys
 
-  constructor(publisher: Publisher) {
+  constructor(publisher: Publisher, drafts: Drafts, keys: IdempotencyKeys) {
     this.#publisher = publisher
+    this.#drafts = drafts
+    this.#keys = keys
   }
 
-  write(reply: FastifyReply, change: Change): Promise<Publication> {
-    return this.writeAll(reply, [change], messageOf(change))
-  }
-
-  async writeAll(
+  /** Returns the state to show the outcome from. */
+  async write(
+    request: FastifyRequest,
     reply: FastifyReply,
-    changes: readonly Change[],
-    message: string,
-  ): Promise<Publication> {
-    const publication = await this.#publisher.publish({ author, message, changes })
+    change: Exclude<Change, { op: 'restore' }>,
+  ): Promise<PublishedState> {
+    const id = changedId(change)
+    const message = `${verbs[change.op]} ${describe(id.kind, id.name)}`
+    await this.writeAll(request, reply, {
+      changes: [change],
+      message,
+      preconditions: preconditionsOf(request.headers, id),
+    })
+    return this.state(request.query)
+  }
+
+  /** `message` is for requests that have none of their own. */
+  async writeAll(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    wanted: Pick<ChangeRequest, 'changes' | 'message' | 'keys'> & {
+      readonly preconditions?: readonly Precondition[]
+    },
+  ): Promise<Partial<Publication> & Pick<Publication, 'changes'>> {
+    const { draft } = request.query as WriteQuery
+    if (draft !== undefined) {
+      const outcome = await this.#drafts.write(draft, { ...wanted, author })
+      reply.header('sluice-draft', draft)
+      return outcome
+    }
+    const alongside = this.#keys.receipt(request)
+    const publication = await this.#publisher.publish({
+      ...wanted,
+      author,
+      message: messageOf(request) ?? wanted.message,
+      ...(alongside !== undefined && { alongside }),
+    })
     reply.header('sluice-version', publication.version)
     return publication
   }
+
+  /** The newest configuration, or that of the draft which the query names. */
+  async state(query: unknown): Promise<PublishedState> {
+    // The cast holds: the routes' schemas have the field.
+    const { draft } = query as WriteQuery
+    return draft === undefined ? this.#publisher.state : this.#drafts.state(draft)
+  }
+}
+
+/** What the request says it is for. */
+export function messageOf({ query, headers }: FastifyRequest): string | undefined {
+  const { message } = query as WriteQuery
+  const header = headers['sluice-message']
+  return message ?? (typeof header === 'string' ? header : undefined)
 }
 
 const verbs = { create: 'create', replace: 'replace', put: 'set', patch: 'patch', remove: 'delete' }
-
-function messageOf(change: Change): string {
-  const id: { kind: Kind; name: string } =
-    change.op === 'patch' || change.op === 'remove' ? change : documentId(change.document)
-  return `${verbs[change.op]} ${describe(id.kind, id.name)}`
-}

@@ -3,11 +3,20 @@ import assert from 'node:assert'
 
 export const apiLimits = Object.freeze({
   bodyBytesMax: 4_194_304,
+  /** Of an import, which holds everything at once. */
+  importBytesMax: 67_108_864,
+  passphraseCharactersMin: 8,
+  passphraseCharactersMax: 1_024,
   headTimeoutMs: 10_000,
   /** From a request's first byte to its last. */
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 30_000,
   parameterCharactersMax: 255,
+  idempotencyKeyCharactersMax: 255,
+  idempotencyKeysMax: 10_000,
+  idempotencyKeyAgeMs: 86_400_000,
+  /** Differences of resources in one answer; what is more is counted and left out. */
+  differencesMax: 1_000,
   /** How long open requests may take to end when the server stops. */
   stopGraceMs: 1_000,
 })

@@ -43,7 +43,11 @@ it('describes every answer as it is', async () => {
     const validate = ajv.getSchema(
       `api#/${[...path, 'schema'].map(escapePart).map(encodeURIComponent).join('/')}`,
     )
-    expect([place, validate?.(answer.body), validate?.errors ?? null]).toEqual([place, true, null])
+    expect([place, validate?.(answer.body ?? answer.text), validate?.errors ?? null]).toEqual([
+      place,
+      true,
+      null,
+    ])
   }
   const call = async (method: string, path: string, body?: unknown, template = path) => {
     const answer = await api.send(method.toUpperCase(), path, body)
@@ -77,6 +81,33 @@ it('describes every answer as it is', async () => {
   await call('put', `${v1}/settings`, {})
   await call('post', `${v1}/apply`, { resources: [{ kind: 'settings' }] })
   await call('post', `${v1}/apply`, { resources: [{ kind: 'router', name: 'r', service: 's' }] })
+  await call('post', `${v1}/plan`, { resources: [{ kind: 'router', name: 'r', service: 's' }] })
+  await call('post', `${v1}/plan`, { resources: [{ kind: 'service', ...bodies.services }] })
+  await call('get', `${v1}/versions/2/diff/4`, undefined, `${v1}/versions/{number}/diff/{other}`)
+  await call('post', `${v1}/versions/2/rollback`, undefined, `${v1}/versions/{number}/rollback`)
+  await call(
+    'put',
+    `${v1}/services/x?draft=d`,
+    { ...bodies.services, queueMax: 9 },
+    `${v1}/services/{name}`,
+  )
+  await call('get', `${v1}/drafts`)
+  const draft = `${v1}/drafts/{name}`
+  await call('get', `${v1}/drafts/d`, undefined, draft)
+  await call('post', `${v1}/drafts/d/validate`, undefined, `${draft}/validate`)
+  await call('post', `${v1}/drafts/d/publish`, undefined, `${draft}/publish`)
+  await call('delete', `${v1}/drafts/d`, undefined, draft)
+  const stale = { headers: { 'if-match': '"x"' } }
+  const refused = await api.send('PUT', `${v1}/services/x`, bodies.services, stale)
+  expectDescribed('put', `${v1}/services/{name}`, refused)
+  await call('get', `${v1}/export`)
+  const imported = { headers: { 'content-type': 'application/yaml' } }
+  for (const text of ['kind: settings', 'kind: [', 'kind: service\nname: s\n']) {
+    expectDescribed('post', `${v1}/import`, await api.send('POST', `${v1}/import`, text, imported))
+  }
+  await call('post', `${v1}/explain`, { url: 'http://a.example/' })
+  await call('post', `${v1}/explain`, { url: 'http://a.example/', version: 99 })
+  await call('post', `${v1}/explain`, { url: 'ftp://a' })
   await call('get', `${v1}/versions`)
   await call('get', `${v1}/versions/1`, undefined, `${v1}/versions/{number}`)
   const { body: created } = await call('post', `${v1}/join-tokens`, { labels: { a: 'b' } })

@@ -2,14 +2,19 @@
 import type { Logger } from 'pino'
 import type { JoinTokens } from '../fleet/join-tokens.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
+import type { Drafts } from '../publishing/drafts.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { VersionArchive } from '../publishing/version-archive.ts'
+import type { Database } from '../store/database.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfigurationWriter } from './configuration-writer.ts'
 
 export interface AdminApiOptions {
   readonly adminToken: string
+  /** For what the API itself remembers. */
+  readonly db: Database
   readonly publisher: Publisher
+  readonly drafts: Drafts
   readonly archive: VersionArchive
   readonly nodes: NodeRegistry
   readonly joinTokens: JoinTokens
@@ -20,7 +25,7 @@ export interface AdminApiOptions {
 }
 
 /** What route files get. */
-export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log'> {
+export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log' | 'db'> {
   readonly writer: ConfigurationWriter
   readonly startedAtMs: number
 }

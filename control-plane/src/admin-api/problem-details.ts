@@ -4,6 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { JoinTokenError } from '../fleet/join-tokens.ts'
 import type { Problem } from '../model/kinds.ts'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
+import { entityTagOf, type PreconditionFailed } from '../publishing/preconditions.ts'
 import { TelemetryQueryError } from '../telemetry/query-error.ts'
 
 export interface ProblemDetails {
@@ -13,6 +14,8 @@ export interface ProblemDetails {
   readonly detail: string
   readonly instance?: string
   readonly problems?: readonly Problem[]
+  /** What there is in place of what the request expected; null: nothing. */
+  readonly current?: object | null
 }
 
 interface Definition {
@@ -30,6 +33,7 @@ const refusals: Record<RefusalCode, Definition> = {
   },
   'not-found': { slug: 'not-found', title: 'Not found', status: 404 },
   'name-taken': { slug: 'name-taken', title: 'The name is taken', status: 409 },
+  conflict: { slug: 'conflict', title: 'The draft conflicts with what was published', status: 409 },
   referenced: { slug: 'still-referenced', title: 'The resource is still used', status: 409 },
 }
 
@@ -37,9 +41,17 @@ const statuses: Record<number, Definition> = {
   400: refusals.malformed,
   401: { slug: 'unauthorized', title: 'The admin token is missing or wrong', status: 401 },
   404: refusals['not-found'],
+  409: { slug: 'idempotency-conflict', title: 'The Idempotency-Key is in use', status: 409 },
+  422: { slug: 'idempotency-mismatch', title: 'The Idempotency-Key was used', status: 422 },
   413: { slug: 'too-large', title: 'The request is too large', status: 413 },
   414: { slug: 'too-large', title: 'The request is too large', status: 414 },
   415: { slug: 'unsupported-media-type', title: 'The media type is not supported', status: 415 },
+}
+
+const preconditionFailed: Definition = {
+  slug: 'precondition-failed',
+  title: 'The resource is not as expected',
+  status: 412,
 }
 
 const internal: Definition = { slug: 'internal', title: 'Internal error', status: 500 }
@@ -51,7 +63,11 @@ export class ApiError extends Error {
   readonly statusCode: number
   readonly problems: readonly Problem[] | undefined
 
-  constructor(statusCode: 400 | 401 | 404, detail: string, problems?: readonly Problem[]) {
+  constructor(
+    statusCode: 400 | 401 | 404 | 409 | 422,
+    detail: string,
+    problems?: readonly Problem[],
+  ) {
     super(detail)
     this.statusCode = statusCode
     this.problems = problems
@@ -84,6 +100,26 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     .code(details.status)
     .header('content-type', problemMediaType)
     .send({ ...details, instance: request.url.split('?')[0] })
+}
+
+/** 412 with what is there now, so that a writer can look before it tries again (RFC 9110 section 15.5.13). */
+export function sendPreconditionFailed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { message, id, current }: PreconditionFailed,
+  shown: object | null,
+) {
+  const details = compose(preconditionFailed, message)
+  const isThere = current !== undefined || id.kind === 'settings'
+  if (isThere) reply.header('etag', entityTagOf(current))
+  return reply
+    .code(details.status)
+    .header('content-type', problemMediaType)
+    .send({
+      ...details,
+      instance: request.url.split('?')[0],
+      current: shown,
+    })
 }
 
 function definitionOf(status: number): Definition {

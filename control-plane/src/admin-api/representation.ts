@@ -1,9 +1,11 @@
 /** Resources and versions as answers show them. Nothing secret gets past here: keys are not in a record's spec. */
+import type { FastifyReply } from 'fastify'
 import { DEFAULT_SETTINGS, type ResourceId } from '../model/configuration.ts'
 import type { Kind } from '../model/kinds.ts'
 import { describe } from '../model/kinds.ts'
 import type { Resource } from '../model/resources.ts'
 import { certificateWarnings } from '../model/warnings.ts'
+import { entityTagOf } from '../publishing/preconditions.ts'
 import type { PublishedState, ResourceRecord } from '../publishing/published-state.ts'
 import { ApiError } from './problem-details.ts'
 
@@ -20,6 +22,18 @@ export function present(record: ResourceRecord, nowMs: number): object {
     warnings: certificateWarnings(resource.spec, nowMs),
     ...meta,
   }
+}
+
+/** The resource with its entity tag in the answer's head. */
+export function answerOne(
+  reply: FastifyReply,
+  state: PublishedState,
+  id: ResourceId,
+  nowMs: number,
+): object {
+  const shown = presentOne(state, id, nowMs)
+  reply.header('etag', entityTagOf(state.find(id)))
+  return shown
 }
 
 export function presentOne(state: PublishedState, id: ResourceId, nowMs: number): object {

@@ -17,6 +17,7 @@ const kinds = [
     body: { name: 'backend', servers: [{ url: 'http://127.0.0.1:9090' }] },
     full: {
       name: 'backend',
+      labels: {},
       servers: [{ url: 'http://127.0.0.1:9090', weight: 1 }],
       timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, queueMs: 5_000 },
       idleConnectionsMax: 64,
@@ -34,6 +35,7 @@ const kinds = [
     body: { name: 'web', address: '127.0.0.1:8080', protocol: 'http' },
     full: {
       name: 'web',
+      labels: {},
       address: '127.0.0.1:8080',
       protocol: 'http',
       trustedPeers: [],
@@ -47,6 +49,7 @@ const kinds = [
     body: { name: 'front', service: 'backend', match: { hosts: ['Demo.Localhost'] } },
     full: {
       name: 'front',
+      labels: {},
       entryPoints: [],
       match: {
         hosts: ['demo.localhost'],
@@ -75,6 +78,7 @@ const kinds = [
     body: { name: 'site', source: 'internal', hosts: ['Demo.localhost'] },
     full: {
       name: 'site',
+      labels: {},
       source: 'internal',
       hosts: ['demo.localhost'],
       chainPem: expect.stringMatching(/^-----BEGIN CERTIFICATE-----/),
@@ -213,7 +217,9 @@ describe('settings', () => {
   it('are the defaults before anyone wrote them', async () => {
     const fresh = await RunningControlPlane.start()
     expect((await fresh.get('/settings')).body).toEqual({
+      labels: {},
       logs: { perSecondPerNode: 10 },
+      versions: { countMax: 1_000, daysMax: 365 },
       createdAt: null,
       updatedAt: null,
       revision: 0,

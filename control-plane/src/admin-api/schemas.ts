@@ -2,9 +2,11 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { fleetLimits } from '../fleet/limits.ts'
 import { KINDS } from '../model/kinds.ts'
+import { limits } from '../model/limits.ts'
 import {
   Certificate,
   EntryPoint,
+  Name,
   Router,
   requestSchema,
   Service,
@@ -14,7 +16,7 @@ import {
 export const pageLimits = Object.freeze({ default: 100, max: 1_000 })
 
 const strict = { additionalProperties: false } as const
-const Time = Type.String({ format: 'date-time' })
+export const Time = Type.String({ format: 'date-time' })
 const NullableTime = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' })
 
 const Page = Type.Object(
@@ -26,6 +28,46 @@ const Page = Type.Object(
 )
 /** Optional for those who ask; filled in for those who answer. */
 export const PageQuery = Type.Unsafe<Static<typeof Page>>(requestSchema(Page))
+
+const draft = Type.String({ ...Name, description: 'the draft to read or write' })
+
+export const DraftQuery = Type.Object({ draft: Type.Optional(draft) }, strict)
+export const DraftPageQuery = Type.Unsafe<Static<typeof Page> & Static<typeof DraftQuery>>({
+  ...PageQuery,
+  properties: { ...requestSchema(Page).properties, draft },
+})
+export const MessageQuery = Type.Object(
+  {
+    message: Type.Optional(
+      Type.String({
+        maxLength: limits.messageCharactersMax,
+        description: 'why, kept with the version',
+      }),
+    ),
+  },
+  strict,
+)
+export const WriteQuery = Type.Object(
+  { ...MessageQuery.properties, draft: Type.Optional(draft) },
+  strict,
+)
+
+const message = Type.Optional(
+  Type.String({ maxLength: limits.messageCharactersMax, description: 'as the query "message"' }),
+)
+export const WriteHeaders = Type.Object({
+  'sluice-message': message,
+  'if-match': Type.Optional(
+    Type.String({ description: 'entity tags, or *: else 412 with what there is now' }),
+  ),
+  'if-none-match': Type.Optional(Type.String({ description: '*: there must be none' })),
+})
+export const CreateHeaders = Type.Object({
+  'sluice-message': message,
+  'idempotency-key': Type.Optional(
+    Type.String({ description: 'the same request under it is made once, for a day' }),
+  ),
+})
 
 export function pageOf<T extends TSchema>(item: T) {
   return Type.Object({ items: Type.Array(item), total: Type.Integer() })
@@ -68,6 +110,7 @@ export const ProblemSchema = Type.Object(
     name: Type.String(),
     field: Type.String({ description: 'path within the resource, like "servers[1].url"' }),
     reason: Type.String(),
+    hint: Type.Optional(Type.String({ description: 'what could be done about it' })),
   },
   { title: 'Problem' },
 )
@@ -80,6 +123,12 @@ export const ProblemDetailsSchema = Type.Object(
     detail: Type.String(),
     instance: Type.Optional(Type.String()),
     problems: Type.Optional(Type.Array(ProblemSchema)),
+    current: Type.Optional(
+      Type.Unsafe<object | null>({
+        type: ['object', 'null'],
+        description: 'with 412: the resource as it is now',
+      }),
+    ),
   },
   { title: 'ProblemDetails' },
 )
@@ -110,7 +159,8 @@ const reasons: Record<number, string> = {
   400: 'the request is malformed',
   401: 'the admin token is missing or wrong',
   404: 'there is nothing of that name',
-  409: 'the name is taken, or the resource is still used',
+  409: 'the name is taken, the resource is still used, or the draft conflicts',
+  412: 'the resource is not as expected; `current` has it',
   413: 'the body is too large',
   415: 'the media type is not supported',
   422: 'the configuration would be invalid',
@@ -124,43 +174,6 @@ export const Counts = Type.Object(
     certificates: Type.Integer(),
   },
   { title: 'Counts' },
-)
-
-export const VersionSummary = Type.Object(
-  {
-    number: Type.Integer(),
-    hash: Type.String(),
-    author: Type.String(),
-    message: Type.String(),
-    createdAt: Time,
-    counts: Counts,
-  },
-  { title: 'VersionSummary' },
-)
-
-export const VersionAnswer = Type.Object(
-  {
-    ...VersionSummary.properties,
-    resources: Type.Array(
-      Type.Object({ kind: Type.Enum([...KINDS]) }, { description: 'the kind and the fields' }),
-    ),
-  },
-  { title: 'Version' },
-)
-
-export const ApplyAnswer = Type.Object(
-  {
-    version: Type.Integer(),
-    changes: Type.Array(
-      Type.Object({
-        kind: Type.Enum([...KINDS]),
-        name: Type.String(),
-        change: Type.Enum(['created', 'replaced', 'unchanged']),
-      }),
-    ),
-    warnings: Type.Array(ProblemSchema),
-  },
-  { title: 'Applied' },
 )
 
 const Labels = Type.Record(Type.String(), Type.String())

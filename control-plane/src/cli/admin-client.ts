@@ -18,6 +18,7 @@ const limits = Object.freeze({
   requestTimeoutMs: 60_000,
   /** As the admin API takes; beyond it the connection is closed while we still write. */
   requestBytesMax: 4 * 1024 * 1024,
+  textBytesMax: 64 * 1024 * 1024,
   answerBytesMax: 256 * 1024 * 1024,
 })
 
@@ -25,13 +26,19 @@ export interface Answer {
   readonly status: number
   /** The version that holds after a write; undefined for reads. */
   readonly version: string | undefined
+  readonly entityTag: string | undefined
   readonly body: unknown
 }
 
 interface Sent {
   readonly body?: unknown
+  /** In place of a body: content that is no JSON. */
+  readonly text?: { readonly content: string; readonly type: string }
   readonly query?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
 }
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export class AdminClient {
   readonly #base: URL
@@ -51,16 +58,26 @@ export class AdminClient {
     return (await this.send('GET', path, { query })).body
   }
 
-  async send(method: 'GET' | 'POST' | 'DELETE', path: string, sent: Sent = {}): Promise<Answer> {
+  async send(method: Method, path: string, sent: Sent = {}): Promise<Answer> {
     const url = this.#urlOf(path, sent.query)
-    const content = sent.body === undefined ? null : JSON.stringify(sent.body)
-    requireSize(content)
-    const { status, headers, text } = await this.#exchange(method, url, content)
-    const body = parseJson(text)
+    const json = sent.body === undefined ? null : JSON.stringify(sent.body)
+    const content = sent.text?.content ?? json
+    requireSize(content, sent.text === undefined ? limits.requestBytesMax : limits.textBytesMax)
+    const type = content === null ? {} : { 'content-type': sent.text?.type ?? 'application/json' }
+    const given = { ...type, ...sent.headers }
+    const { status, headers, text } = await this.#exchange(method, url, content, given)
+    const isYaml = headers['content-type'] === 'application/yaml'
+    const body = isYaml ? text : parseJson(text)
     if (status >= 400) throw this.#refusal(status, body)
     if (status >= 300 || (text !== '' && body === undefined)) throw this.#notOurs(status)
     const version = headers['sluice-version']
-    return { status, version: typeof version === 'string' ? version : undefined, body }
+    const { etag } = headers
+    return {
+      status,
+      version: typeof version === 'string' ? version : undefined,
+      entityTag: typeof etag === 'string' ? etag : undefined,
+      body,
+    }
   }
 
   async close(): Promise<void> {
@@ -75,7 +92,12 @@ export class AdminClient {
     return url
   }
 
-  async #exchange(method: 'GET' | 'POST' | 'DELETE', url: URL, content: string | null) {
+  async #exchange(
+    method: Method,
+    url: URL,
+    content: string | null,
+    given: Readonly<Record<string, string>>,
+  ) {
     try {
       const answer = await request(url, {
         method,
@@ -84,7 +106,7 @@ export class AdminClient {
         headers: {
           authorization: `Bearer ${this.#accessToken.token}`,
           accept: 'application/json, application/problem+json',
-          ...(content === null ? {} : { 'content-type': 'application/json' }),
+          ...given,
         },
         body: content,
       })
@@ -140,13 +162,13 @@ export function parseServer(server: string): URL {
   return url
 }
 
-function requireSize(content: string | null): void {
+function requireSize(content: string | null, bytesMax: number): void {
   const bytes = content === null ? 0 : Buffer.byteLength(content)
-  if (bytes <= limits.requestBytesMax) return
+  if (bytes <= bytesMax) return
   const mebibytes = (bytes / 1024 / 1024).toFixed(1)
   throw new CommandFailure(
     exitCodes.refused,
-    `${mebibytes} MiB are too much for one request; the control plane takes at most 4 MiB`,
+    `${mebibytes} MiB are too much for one request; the control plane takes at most ${bytesMax / 1024 / 1024} MiB`,
   )
 }
 

@@ -1,6 +1,12 @@
 /** How the command ends when it cannot do what was asked. Only main.ts turns these into exit codes. */
 
-export const exitCodes = Object.freeze({ refused: 1, usage: 2, unreachable: 3 })
+export const exitCodes = Object.freeze({
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  /** Of `plan`: nothing failed, and apply would change something. */
+  wouldChange: 4,
+})
 
 /** Ends the command with its text on standard error: one line per problem, no stack trace. */
 export class CommandFailure extends Error {
@@ -18,6 +24,7 @@ export interface ProblemDetail {
   readonly name: string
   readonly field: string
   readonly reason: string
+  readonly hint?: string
 }
 
 /** The control plane answered with a problem document (RFC 9457). */
@@ -35,10 +42,11 @@ export class RequestRefused extends CommandFailure {
   }
 }
 
-/** `router/shop: service: no service named "shp"`, without the parts that are empty. */
-export function problemText({ kind, name, field, reason }: ProblemDetail): string {
+/** `router/shop: service: no service named "shp" (did you mean "shop"?)`, without the parts that are empty. */
+export function problemText({ kind, name, field, reason, hint }: ProblemDetail): string {
   const object = name === '' ? kind : `${kind}/${name}`
-  return [object, field, reason].filter((part) => part !== '').join(': ')
+  const text = [object, field, reason].filter((part) => part !== '').join(': ')
+  return hint === undefined ? text : `${text} (${hint})`
 }
 
 export function messageOf(error: unknown): string {

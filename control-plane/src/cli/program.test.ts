@@ -133,7 +133,12 @@ it('shows what one version held as YAML documents', async () => {
   const shown = await sluice(['versions', String(version)])
   expect(shown.output).toContain('# seven lines')
   const resources = parseAllDocuments(shown.output).map((document) => parse(document.toString()))
-  expect(resources).toContainEqual({ kind: 'settings', logs: { perSecondPerNode: 7 } })
+  expect(resources).toContainEqual({
+    kind: 'settings',
+    labels: {},
+    logs: { perSecondPerNode: 7 },
+    versions: { countMax: 1_000, daysMax: 365 },
+  })
 })
 
 describe('exit codes', () => {

@@ -2,12 +2,17 @@
 import { Command, CommanderError, Option } from 'commander'
 import { readAccessToken } from './access-token.ts'
 import { AdminClient, parseServer } from './admin-client.ts'
+import { addApplyCommands } from './commands/apply.ts'
+import { addDraftCommands } from './commands/drafts.ts'
+import { addEditCommand } from './commands/edit.ts'
+import { addExplainCommand } from './commands/explain.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTokenCommands } from './commands/tokens.ts'
 import { addTrafficCommands } from './commands/traffic.ts'
-import { addVersionCommand } from './commands/versions.ts'
+import { addTransferCommands } from './commands/transfer.ts'
+import { addVersionCommands } from './commands/versions.ts'
 import { CommandFailure, exitCodes } from './failures.ts'
 import type { RunAction } from './session.ts'
 
@@ -29,8 +34,12 @@ export async function runCommandLine(
   surroundings: Surroundings,
 ): Promise<number> {
   try {
-    await buildProgram(surroundings).parseAsync([...argv], { from: 'user' })
-    return 0
+    let exitCode = 0
+    const program = buildProgram(surroundings, (ending) => {
+      exitCode = ending
+    })
+    await program.parseAsync([...argv], { from: 'user' })
+    return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage
     if (!(error instanceof CommandFailure)) throw error
@@ -39,7 +48,10 @@ export async function runCommandLine(
   }
 }
 
-function buildProgram({ environment, write, writeError }: Surroundings): Command {
+function buildProgram(
+  { environment, write, writeError }: Surroundings,
+  end: (exitCode: number) => void,
+): Command {
   const program = new Command('sluice')
     .description('Steers a Sluice control plane through its admin API.')
     .addOption(
@@ -66,16 +78,21 @@ function buildProgram({ environment, write, writeError }: Surroundings): Command
     const base = parseServer(server)
     const admin = new AdminClient(base, readAccessToken(tokenFile, environment))
     try {
-      await action({ admin, isJson: json === true, write })
+      end((await action({ admin, environment, isJson: json === true, write })) ?? 0)
     } finally {
       await admin.close()
     }
   }
   addStatusCommand(program, run)
   addResourceCommands(program, run)
+  addApplyCommands(program, run)
+  addEditCommand(program, run)
   addNodeCommands(program, run)
   addTokenCommands(program, run)
-  addVersionCommand(program, run)
+  addVersionCommands(program, run)
+  addDraftCommands(program, run)
+  addExplainCommand(program, run)
+  addTransferCommands(program, run)
   addTrafficCommands(program, run)
   return program
 }

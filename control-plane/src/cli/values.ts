@@ -28,6 +28,13 @@ export function collectLabel(
   return { ...labels, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
+/** `team=a,env=prod`. */
+export function parseSelector(text: string): Record<string, string> {
+  return text
+    .split(',')
+    .reduce<Record<string, string>>((labels, label) => collectLabel(label, labels), {})
+}
+
 export function collect(text: string, texts: readonly string[] = []): string[] {
   return [...texts, text]
 }

@@ -1,4 +1,6 @@
 /** The rules between resources. Run over the whole configuration at each publish, so kept to map look-ups. */
+
+import { closest } from './closest.ts'
 import type { Configuration, ResourceId } from './configuration.ts'
 import { addressesCollide } from './fields.ts'
 import { describe, type Problem } from './kinds.ts'
@@ -15,14 +17,18 @@ export function checkReferences(
   return [...danglingReferences(configuration, refused), ...collidingAddresses(configuration)]
 }
 
-/** The references to one resource, each as a problem of the resource that refers. */
-export function referencesTo(configuration: Configuration, target: ResourceId): Problem[] {
+/** The references to some resources, each as a problem of the resource that refers. */
+export function referencesTo(
+  configuration: Configuration,
+  targets: readonly ResourceId[],
+): Problem[] {
+  const wanted = new Set(targets.map(keyOf))
   return [...references(configuration)]
-    .filter(({ to }) => to.kind === target.kind && to.name === target.name)
-    .map(({ from, field }) => ({
+    .filter(({ to }) => wanted.has(keyOf(to)))
+    .map(({ from, field, to }) => ({
       ...from,
       field,
-      reason: `refers to ${describe(target.kind, target.name)}`,
+      reason: `refers to ${describe(to.kind, to.name)}`,
     }))
 }
 
@@ -50,6 +56,10 @@ function* references(configuration: Configuration): Generator<ResourceReference>
   }
 }
 
+function keyOf({ kind, name }: ResourceId): string {
+  return `${kind} ${name}`
+}
+
 function danglingReferences(
   configuration: Configuration,
   refused: readonly ResourceId[],
@@ -62,9 +72,18 @@ function danglingReferences(
       ...from,
       field,
       reason: `refers to ${describe(to.kind, to.name)}, which does not exist`,
+      // Looking for a close name among all is slow, and this many hints help nobody.
+      ...(problems.length < limits.closeNamesMax && { hint: hintFor(to, configuration) }),
     })
   }
   return problems
+}
+
+function hintFor({ kind, name }: ResourceId, configuration: Configuration): string {
+  const close = closest(name, configuration.names(kind))
+  return close === undefined
+    ? `create ${describe(kind, name)} first, or in the same request`
+    : `did you mean "${close}"?`
 }
 
 function collidingAddresses({ entryPoints }: Configuration): Problem[] {
@@ -82,6 +101,7 @@ function collidingAddresses({ entryPoints }: Configuration): Problem[] {
         name,
         field: 'address',
         reason: `"${address}" collides with that of ${describe('entry-point', other.name)} ("${other.address}")`,
+        hint: 'give one of them another port',
       })),
   )
 }

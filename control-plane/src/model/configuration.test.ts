@@ -22,6 +22,7 @@ const secure = make('entry-point', { name: 'secure', address: ':443', protocol: 
 function certificate(name: string, hosts: string[], validDays = 90): Resource {
   const spec: Certificate = {
     name,
+    labels: {},
     hosts,
     source: 'uploaded',
     chainPem: '',
@@ -50,18 +51,21 @@ it('finds every reference to what is not there', () => {
       name: 'e',
       field: 'defaultCertificate',
       reason: 'refers to certificate "c", which does not exist',
+      hint: 'create certificate "c" first, or in the same request',
     },
     {
       kind: 'router',
       name: 'r',
       field: 'service',
       reason: 'refers to service "nope", which does not exist',
+      hint: 'create service "nope" first, or in the same request',
     },
     {
       kind: 'router',
       name: 'r',
       field: 'entryPoints[1]',
       reason: 'refers to entry point "gone", which does not exist',
+      hint: 'create entry point "gone" first, or in the same request',
     },
   ])
 })
@@ -74,7 +78,7 @@ it('does not add a dangling reference to what was refused for another reason', (
 it('names who refers to a resource', () => {
   const configuration = Configuration.empty.with([router('a'), router('b'), service])
   expect(
-    referencesTo(configuration, { kind: 'service', name: 's' }).map(({ name }) => name),
+    referencesTo(configuration, [{ kind: 'service', name: 's' }]).map(({ name }) => name),
   ).toEqual(['a', 'b'])
 })
 
@@ -86,6 +90,7 @@ it('refuses two entry points on one address', () => {
       name: 'b',
       field: 'address',
       reason: '"127.0.0.1:80" collides with that of entry point "web" (":80")',
+      hint: 'give one of them another port',
     },
   ])
 })

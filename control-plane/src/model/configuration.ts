@@ -17,7 +17,9 @@ interface Parts {
 }
 
 export const DEFAULT_SETTINGS: Settings = Object.freeze({
+  labels: Object.freeze({}),
   logs: Object.freeze({ perSecondPerNode: 10 }),
+  versions: Object.freeze({ countMax: 1_000, daysMax: 365 }),
 })
 
 export class Configuration implements Parts {
@@ -65,6 +67,21 @@ export class Configuration implements Parts {
         return this.certificates.has(name)
       case 'settings':
         return this.settings !== undefined
+    }
+  }
+
+  names(kind: Kind): Iterable<string> {
+    switch (kind) {
+      case 'entry-point':
+        return this.entryPoints.keys()
+      case 'router':
+        return this.routers.keys()
+      case 'service':
+        return this.services.keys()
+      case 'certificate':
+        return this.certificates.keys()
+      case 'settings':
+        return []
     }
   }
 

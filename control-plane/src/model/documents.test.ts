@@ -10,7 +10,7 @@ function problemsOf(kind: Kind, input: unknown) {
 it('fills in every default of a router, in the order of the schema', () => {
   const { spec } = toDocument('router', { service: 's', name: 'r' })
   expect(JSON.stringify(spec)).toBe(
-    '{"name":"r","entryPoints":[],"match":{"hosts":[],"pathPrefixes":[],"pathRegexes":[],"methods":[],"clientRanges":[]},"priority":0,"service":"s"}',
+    '{"name":"r","labels":{},"entryPoints":[],"match":{"hosts":[],"pathPrefixes":[],"pathRegexes":[],"methods":[],"clientRanges":[]},"priority":0,"service":"s"}',
   )
 })
 
@@ -18,6 +18,7 @@ it('fills in every default of a service, its servers and its time-outs', () => {
   const input = { name: 's', servers: [{ url: 'http://h:1' }], timeouts: { idleMs: 1 } }
   expect(toDocument('service', input).spec).toEqual({
     name: 's',
+    labels: {},
     servers: [{ url: 'http://h:1', weight: 1 }],
     timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1, queueMs: 5_000 },
     idleConnectionsMax: 64,
@@ -41,7 +42,7 @@ it('leaves what it was given as it was', () => {
   expect(input).toEqual({ name: 's', servers: [{ url: 'http://H:1' }] })
 })
 
-it.each<[string, Kind, unknown, { field: string; reason: string }[]]>([
+it.each<[string, Kind, unknown, { field: string; reason: string; hint?: string }[]]>([
   [
     'a number for a text',
     'router',
@@ -64,7 +65,7 @@ it.each<[string, Kind, unknown, { field: string; reason: string }[]]>([
     'an unknown field inside',
     'service',
     { name: 's', servers: [{ url: 'http://h:1', x: 1 }] },
-    [{ field: 'servers[0].x', reason: 'is not a known field' }],
+    [{ field: 'servers[0].x', reason: 'is not a known field', hint: 'known are url, weight' }],
   ],
   [
     'no servers',
@@ -94,7 +95,13 @@ it.each<[string, Kind, unknown, { field: string; reason: string }[]]>([
     'a field of the other source',
     'certificate',
     { name: 'c', source: 'internal', hosts: ['a'], chainPem: 'x' },
-    [{ field: 'chainPem', reason: 'is not a known field' }],
+    [
+      {
+        field: 'chainPem',
+        reason: 'is not a known field',
+        hint: 'known are name, labels, source, hosts',
+      },
+    ],
   ],
   ['a list for an object', 'settings', [], [{ field: '', reason: 'must be an object' }]],
 ])('refuses %s', (_what, kind, input, expected) => {

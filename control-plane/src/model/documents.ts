@@ -8,6 +8,7 @@ import { KINDS, type Kind, type Problem, SETTINGS_NAME } from './kinds.ts'
 import { limits } from './limits.ts'
 import { normalise } from './normalise.ts'
 import {
+  Certificate,
   EntryPoint,
   InternalCertificate,
   type ObjectSchema,
@@ -44,7 +45,7 @@ function titled(title: string, schema: ObjectSchema): ObjectSchema {
 }
 
 /** Either kind of certificate, told apart by its source. */
-function certificateUnion(title: string, uploaded: TSchema, internal: TSchema): TSchema {
+export function certificateUnion(title: string, uploaded: TSchema, internal: TSchema): TSchema {
   return Type.Unsafe({
     title,
     type: 'object',
@@ -115,6 +116,14 @@ export function fromFlat({ kind, ...spec }: { readonly kind: Kind }): Document {
   return toDocument(kind, spec)
 }
 
+/** A resource as it was stored, with the defaults of fields that did not exist then. */
+export function readStored(kind: Kind, body: string): Resource {
+  // The casts hold: what is stored was checked before, and fields are added with a default only.
+  const spec: unknown = JSON.parse(body)
+  const schema = kind === 'certificate' ? Certificate : full[kind]
+  return { kind, spec: inSchemaOrder(schema, Value.Default(schema, spec)) } as Resource
+}
+
 /** Lists fields as the schema does, in whatever order they were written. */
 function inSchemaOrder(schema: TSchema, value: unknown): unknown {
   if ('items' in schema && Array.isArray(value)) {
@@ -147,15 +156,15 @@ export function locate(problems: readonly SchemaProblem[], kind: Kind, body: unk
 /** As `locate`, for the body of `apply`: the fields of a resource are named from within it. */
 export function locateInList(problems: readonly SchemaProblem[], body: unknown): Problem[] {
   const list = isRecord(body) && Array.isArray(body.resources) ? body.resources : []
-  return problems.slice(0, limits.problemsMax).map(({ field, reason }) => {
+  return problems.slice(0, limits.problemsMax).map(({ field, ...told }) => {
     const [, index, within = ''] = /^resources\[(\d+)\]\.?(.*)$/.exec(field) ?? []
-    if (index === undefined) return { kind: '', name: '', field, reason }
+    if (index === undefined) return { kind: '', name: '', field, ...told }
     const resource: unknown = list[Number(index)]
     const kind = KINDS.find((known) => known === textOf(resource, 'kind')) ?? ''
     const name = kind === 'settings' ? SETTINGS_NAME : textOf(resource, 'name')
     // A resource without a kind or a name is told by its place in the list.
-    if (kind === '' || name === '') return { kind, name, field, reason }
-    return { kind, name, field: within, reason }
+    if (kind === '' || name === '') return { kind, name, field, ...told }
+    return { kind, name, field: within, ...told }
   })
 }
 

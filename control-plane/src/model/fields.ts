@@ -96,7 +96,10 @@ export function serverUrlReason(url: string): Reason {
   const { host, port } = split
   if (!isPort(port) || port === '0') return `"${url}" has a port that is not 1 to ${portMax}`
   if (host.startsWith('[')) return bracketReason(url, host)
-  return isServerHost(host) ? undefined : `"${url}" has a host that is not a name or an address`
+  // Names that end in a number are read as IPv4 addresses, so not every text of the right characters is a host.
+  return isServerHost(host) && URL.canParse(url)
+    ? undefined
+    : `"${url}" has a host that is not a name or an address`
 }
 
 // Names inside private networks have underscores (Docker, Windows), which DNS allows.

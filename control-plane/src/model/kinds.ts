@@ -14,6 +14,8 @@ export interface Problem {
   readonly field: string
   /** Completes a sentence that begins with the field: "is not a CIDR range". */
   readonly reason: string
+  /** What could be done about it, where that can be told. */
+  readonly hint?: string
 }
 
 const labels: Record<Kind, string> = {

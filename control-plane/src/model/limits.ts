@@ -17,8 +17,18 @@ export const limits = Object.freeze({
   logsPerSecondMax: 1_000,
   textCharactersMax: 2_048,
   pemCharactersMax: 262_144,
+  labelsMax: 32,
+  labelKeyCharactersMax: 63,
+  labelValueCharactersMax: 255,
+  /** Of the versions that are kept, how many are kept whatever their age. */
+  versionsAlwaysKept: 50,
+  versionsKeptMax: 1_000_000,
+  versionDaysMax: 36_500,
+  draftsMax: 100,
   messageCharactersMax: 500,
   resourcesPerApplyMax: 50_000,
+  /** References to nothing for which a name that is close is looked for, in one answer. */
+  closeNamesMax: 20,
   /** Problems in one answer; what is more is cut off. */
   problemsMax: 200,
   certificateWarningDays: 14,

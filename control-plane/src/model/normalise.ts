@@ -7,8 +7,12 @@ export function normalise(resource: Resource): Resource {
       return { kind: 'router', spec: router(resource.spec) }
     case 'service':
       return { kind: 'service', spec: service(resource.spec) }
-    default:
-      return resource
+    case 'entry-point':
+      return { kind: 'entry-point', spec: labelled(resource.spec) }
+    case 'settings':
+      return { kind: 'settings', spec: labelled(resource.spec) }
+    case 'certificate':
+      return { kind: 'certificate', spec: labelled(resource.spec) }
   }
 }
 
@@ -17,14 +21,25 @@ export function normaliseHosts(hosts: readonly string[]): string[] {
   return [...new Set(hosts.map((host) => host.toLowerCase()))]
 }
 
+/** The order of labels says nothing. */
+export function sortedLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)),
+  )
+}
+
 function router(spec: Router): Router {
   const { match } = spec
   const hosts = normaliseHosts(match.hosts)
   const methods = [...new Set(match.methods.map((method) => method.toUpperCase()))]
-  return { ...spec, match: { ...match, hosts, methods } }
+  return { ...labelled(spec), match: { ...match, hosts, methods } }
 }
 
 function service(spec: Service): Service {
   const servers = spec.servers.map((server) => ({ ...server, url: server.url.toLowerCase() }))
-  return { ...spec, servers }
+  return { ...labelled(spec), servers }
+}
+
+function labelled<T extends { labels: Record<string, string> }>(spec: T): T {
+  return { ...spec, labels: sortedLabels(spec.labels) }
 }

@@ -9,6 +9,8 @@ export type RefusalCode =
   | 'not-found'
   | 'name-taken'
   | 'referenced'
+  /** A draft and what was published since change the same. */
+  | 'conflict'
 
 export class Refusal extends Error {
   override readonly name = 'Refusal'

@@ -21,9 +21,29 @@ const Milliseconds = (milliseconds: number) =>
 const list = (item: Type.TString, maxItems: number, description: string) =>
   Type.Array(item, { maxItems, default: [], description })
 
+/** What operators sort resources by. It stays with the control plane: nodes do not get it. */
+export const Labels = Type.Record(
+  Type.String(),
+  Type.String({
+    maxLength: limits.labelValueCharactersMax,
+    pattern: '^[\\x20-\\x7e]*$',
+    description: `at most ${limits.labelValueCharactersMax} printable ASCII characters`,
+  }),
+  {
+    maxProperties: limits.labelsMax,
+    propertyNames: {
+      pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
+      maxLength: limits.labelKeyCharactersMax,
+    },
+    default: {},
+    description: 'for selecting resources, as in `sluice apply --prune --selector team=a`',
+  },
+)
+
 export const EntryPoint = Type.Object(
   {
     name: Name,
+    labels: Labels,
     address: Type.String({
       maxLength: limits.textCharactersMax,
       description: 'HOST:PORT, [IPV6]:PORT, or :PORT for all addresses; port 0: the node picks one',
@@ -71,6 +91,7 @@ export type RouterMatch = Static<typeof RouterMatch>
 export const Router = Type.Object(
   {
     name: Name,
+    labels: Labels,
     entryPoints: list(Reference, limits.entryPointsMax, 'names of entry points; empty: all'),
     match: RouterMatch,
     priority: Type.Integer({
@@ -101,6 +122,7 @@ export const Server = Type.Object(
 export const Service = Type.Object(
   {
     name: Name,
+    labels: Labels,
     servers: Type.Array(Server, { minItems: 1, maxItems: limits.serversMax }),
     timeouts: Type.Object(
       {
@@ -150,6 +172,7 @@ export type Service = Static<typeof Service>
 export const UploadedCertificate = Type.Object(
   {
     name: Name,
+    labels: Type.Optional(Labels),
     source: Type.Literal('uploaded'),
     chainPem: Pem,
     privateKeyPem: Type.String({
@@ -165,6 +188,7 @@ export const UploadedCertificate = Type.Object(
 export const InternalCertificate = Type.Object(
   {
     name: Name,
+    labels: Type.Optional(Labels),
     source: Type.Literal('internal'),
     hosts: Type.Array(Text, { minItems: 1, maxItems: limits.hostsMax }),
   },
@@ -175,6 +199,7 @@ export const InternalCertificate = Type.Object(
 export const Certificate = Type.Object(
   {
     name: Name,
+    labels: Labels,
     source: Type.Enum(['uploaded', 'internal']),
     chainPem: Pem,
     hosts: Type.Array(Type.String()),
@@ -190,6 +215,7 @@ export type Certificate = Static<typeof Certificate>
 
 export const Settings = Type.Object(
   {
+    labels: Labels,
     logs: Type.Object(
       {
         perSecondPerNode: Type.Integer({
@@ -197,6 +223,23 @@ export const Settings = Type.Object(
           maximum: limits.logsPerSecondMax,
           default: 10,
           description: 'the most request log lines that one node keeps in any second',
+        }),
+      },
+      { ...strict, default: {} },
+    ),
+    versions: Type.Object(
+      {
+        countMax: Type.Integer({
+          minimum: limits.versionsAlwaysKept,
+          maximum: limits.versionsKeptMax,
+          default: 1_000,
+          description: 'how many published versions are kept',
+        }),
+        daysMax: Type.Integer({
+          minimum: 1,
+          maximum: limits.versionDaysMax,
+          default: 365,
+          description: `how long a version is kept; the newest ${limits.versionsAlwaysKept}, and those that nodes run, always are`,
         }),
       },
       { ...strict, default: {} },

@@ -1,11 +1,13 @@
 /** JSON schemas as strict checks: nothing is coerced, filled in or dropped, and all problems are told. */
 import { Ajv, type ErrorObject } from 'ajv'
 import type { TSchema } from 'typebox'
+import { closest } from './closest.ts'
 
 export interface SchemaProblem {
   /** Path like "servers[1].url"; empty: the whole. */
   readonly field: string
   readonly reason: string
+  readonly hint?: string
 }
 
 export type StrictCheck = (input: unknown) => SchemaProblem[]
@@ -41,7 +43,7 @@ function toProblem(error: ErrorObject): SchemaProblem {
     case 'required':
       return { field: within(error.params.missingProperty), reason: 'is required' }
     case 'additionalProperties':
-      return { field: within(error.params.additionalProperty), reason: 'is not a known field' }
+      return unknownField(error, within)
     case 'discriminator':
       return { field: within(error.params.tag), reason: tagReason(error) }
     case 'enum':
@@ -50,6 +52,8 @@ function toProblem(error: ErrorObject): SchemaProblem {
       return { field: path, reason: `must be ${quoted([error.params.allowedValue])}` }
     case 'pattern':
       return { field: path, reason: patternReason(error) }
+    case 'propertyNames':
+      return { field: path, reason: keyReason(error) }
     case 'type':
       return { field: path, reason: `must be ${article(String(error.params.type))}` }
     default:
@@ -81,6 +85,21 @@ function patternReason({ parentSchema, message }: ErrorObject): string {
   return typeof description === 'string'
     ? `must be ${description}`
     : (message ?? 'has a wrong form')
+}
+
+function unknownField(error: ErrorObject, within: (key: unknown) => string): SchemaProblem {
+  const given = String(error.params.additionalProperty)
+  const known = Object.keys(error.parentSchema?.properties ?? {})
+  const close = closest(given, known)
+  const hint = close === undefined ? `known are ${known.join(', ')}` : `did you mean "${close}"?`
+  return { field: within(given), reason: 'is not a known field', hint }
+}
+
+function keyReason({ params, schema }: ErrorObject): string {
+  // Typed as unknown, since any schema may stand here.
+  const { maxLength } = schema as { maxLength?: number }
+  const name = String(params.propertyName).slice(0, maxLength)
+  return `has the key "${name}", which is not 1 to ${maxLength} letters, digits, ".", "_", "/" or "-"`
 }
 
 function quoted(values: readonly unknown[]): string {

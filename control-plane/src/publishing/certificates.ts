@@ -12,7 +12,7 @@ import type {
 } from '../model/documents.ts'
 import { certificateHostReason } from '../model/fields.ts'
 import type { Problem } from '../model/kinds.ts'
-import { normaliseHosts } from '../model/normalise.ts'
+import { normaliseHosts, sortedLabels } from '../model/normalise.ts'
 import type { Certificate } from '../model/resources.ts'
 import type { KeyRing, PrivateKey } from './key-ring.ts'
 
@@ -85,7 +85,7 @@ export class CertificateDesk {
       return { kind: 'refused', problems }
     }
     if (existing !== undefined && this.#isGoodFor(existing, hosts)) {
-      return { kind: 'ready', certificate: existing }
+      return { kind: 'ready', certificate: { ...existing, labels: labelsOf(document) } }
     }
     const { chainPem, privateKeyPem } = await this.#authority.issueSite(hosts)
     const certificate = toCertificate(document, chainPem)
@@ -110,13 +110,19 @@ export function isDueForRenewal(
   return nowMs >= startMs + (2 / 3) * (Date.parse(notAfter) - startMs)
 }
 
-function toCertificate(
-  { name, source }: Pick<Certificate, 'name' | 'source'>,
+function labelsOf({ labels = {} }: { labels?: Record<string, string> }): Record<string, string> {
+  return sortedLabels(labels)
+}
+
+export function toCertificate(
+  document: UploadedCertificateDocument | InternalCertificateDocument,
   chainPem: string,
 ): Certificate {
+  const { name, source } = document
   const { hosts, notBefore, notAfter, fingerprint, issuer, publicKeyId } = inspectChain(chainPem)
   return {
     name,
+    labels: labelsOf(document),
     source,
     chainPem,
     hosts,

@@ -7,6 +7,7 @@ import { type Document, readPatched } from '../model/documents.ts'
 import { describe, type Kind, type Problem, SETTINGS_NAME } from '../model/kinds.ts'
 import { mergePatch } from '../model/merge-patch.ts'
 import { Refusal } from '../model/refusal.ts'
+import type { Resource } from '../model/resources.ts'
 import { writableSpec } from './writable-spec.ts'
 
 export type Change =
@@ -18,9 +19,12 @@ export type Change =
   /** An RFC 7396 merge patch. */
   | { readonly op: 'patch'; readonly kind: Kind; readonly name: string; readonly patch: unknown }
   | { readonly op: 'remove'; readonly kind: Kind; readonly name: string }
+  /** A resource as it was kept before: in an older version, in a draft, in an export. */
+  | { readonly op: 'restore'; readonly resource: Resource }
 
 export interface ResolvedChanges {
   readonly put: readonly Document[]
+  readonly restored: readonly Resource[]
   readonly removed: readonly ResourceId[]
 }
 
@@ -30,6 +34,7 @@ export function resolveChanges(
   configuration: Configuration,
 ): ResolvedChanges {
   const put: Document[] = []
+  const restored: Resource[] = []
   const removed: ResourceId[] = []
   for (const change of changes) {
     switch (change.op) {
@@ -49,12 +54,29 @@ export function resolveChanges(
         break
       case 'remove':
         requirePresent(change, configuration)
-        requireUnused(change, configuration)
         removed.push({ kind: change.kind, name: change.name })
+        break
+      case 'restore':
+        restored.push(change.resource)
     }
   }
-  requireUnique(put)
-  return { put, removed }
+  requireUnique([...put.map(documentId), ...restored.map(idOf), ...removed])
+  return { put, restored, removed }
+}
+
+/** The resource that a change is about. */
+export function changedId(change: Change): ResourceId {
+  switch (change.op) {
+    case 'patch':
+    case 'remove':
+      return { kind: change.kind, name: change.name }
+    case 'restore':
+      return idOf(change.resource)
+    case 'create':
+    case 'replace':
+    case 'put':
+      return documentId(change.document)
+  }
 }
 
 export function documentId(document: Document): ResourceId {
@@ -92,19 +114,22 @@ function requirePresent({ kind, name }: ResourceId, configuration: Configuration
   throw new Refusal('not-found', [], `there is no ${describe(kind, name)}`)
 }
 
-function requireUnused({ kind, name }: ResourceId, configuration: Configuration): void {
-  const problems = referencesTo(configuration, { kind, name })
-  if (problems.length === 0) return
-  const referrers = new Set(problems.map((problem) => describe(problem.kind || kind, problem.name)))
-  const detail = `${describe(kind, name)} is still used by ${listed([...referrers])}`
-  throw new Refusal('referenced', problems, detail)
+/** Refuses removals of what is still used in the configuration that would be left. */
+export function requireUnused(removed: readonly ResourceId[], left: Configuration): void {
+  const problems = referencesTo(left, removed)
+  const [first] = removed
+  if (problems.length === 0 || first === undefined) return
+  const referrers = new Set(
+    problems.map((problem) => describe(problem.kind || first.kind, problem.name)),
+  )
+  const what = removed.length === 1 ? describe(first.kind, first.name) : 'what would be deleted'
+  throw new Refusal('referenced', problems, `${what} is still used by ${listed([...referrers])}`)
 }
 
-function requireUnique(documents: readonly Document[]): void {
+function requireUnique(ids: readonly ResourceId[]): void {
   const seen = new Set<string>()
   const problems: Problem[] = []
-  for (const document of documents) {
-    const id = documentId(document)
+  for (const id of ids) {
     const key = `${id.kind} ${id.name}`
     if (seen.has(key)) {
       const field = id.name === SETTINGS_NAME ? '' : 'name'

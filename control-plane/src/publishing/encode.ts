@@ -4,9 +4,10 @@ import {
   EntryPointProtocol,
   ProxyProtocol,
   Resource as ResourceMessage,
-  Service as ServiceMessage,
+  type Router as RouterMessage,
+  type Service as ServiceMessage,
 } from '@sluice/proto'
-import type { EntryPoint, Resource, Service } from '../model/resources.ts'
+import type { EntryPoint, Resource, Router, Service } from '../model/resources.ts'
 
 /** `privateKeyPem` is for certificates only. Its bytes are in what comes out: never log, never store. */
 export function encodeResource(resource: Resource, privateKeyPem = ''): Uint8Array {
@@ -18,7 +19,7 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
     case 'entry-point':
       return { $case: 'entryPoint', value: toEntryPoint(resource.spec) }
     case 'router':
-      return { $case: 'router', value: resource.spec }
+      return { $case: 'router', value: toRouter(resource.spec) }
     case 'service':
       return { $case: 'service', value: toService(resource.spec) }
     case 'certificate': {
@@ -26,7 +27,7 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
       return { $case: 'certificate', value: { name, chainPem, hosts, privateKeyPem } }
     }
     case 'settings':
-      return { $case: 'settings', value: resource.spec }
+      return { $case: 'settings', value: { logs: resource.spec.logs } }
   }
 }
 
@@ -37,9 +38,12 @@ function toEntryPoint(spec: EntryPoint): EntryPointMessage {
     protocol: EntryPointProtocol[spec.protocol === 'https' ? 'HTTPS' : 'HTTP'],
     trustedPeers: spec.trustedPeers,
     defaultCertificate: spec.defaultCertificate ?? '',
-    // One that was stored before the field existed has none.
-    proxyProtocolPeers: spec.proxyProtocolPeers ?? [],
+    proxyProtocolPeers: spec.proxyProtocolPeers,
   }
+}
+
+function toRouter({ labels: _, ...spec }: Router): RouterMessage {
+  return spec
 }
 
 const PROXY_PROTOCOLS = {
@@ -48,10 +52,6 @@ const PROXY_PROTOCOLS = {
   v2: ProxyProtocol.V2,
 } as const
 
-function toService(spec: Service): ServiceMessage {
-  // One that was stored before a field existed has none, which is the message's own default.
-  return ServiceMessage.fromPartial({
-    ...spec,
-    proxyProtocol: PROXY_PROTOCOLS[spec.proxyProtocol ?? 'off'],
-  })
+function toService({ labels: _, ...spec }: Service): ServiceMessage {
+  return { ...spec, proxyProtocol: PROXY_PROTOCOLS[spec.proxyProtocol] }
 }

@@ -1,14 +1,14 @@
 /** Makes candidates for a version out of documents: certificates resolved, everything checked and encoded. */
 import { checkReferences } from '../model/check-references.ts'
 import { checkResource } from '../model/check-resource.ts'
-import { idOf, type ResourceId } from '../model/configuration.ts'
+import { type Configuration, idOf, type ResourceId } from '../model/configuration.ts'
 import type { Document } from '../model/documents.ts'
 import type { Problem } from '../model/kinds.ts'
 import { limits } from '../model/limits.ts'
 import { Refusal } from '../model/refusal.ts'
 import type { Resource } from '../model/resources.ts'
 import type { CertificateDesk } from './certificates.ts'
-import { documentId, type ResolvedChanges } from './changes.ts'
+import { documentId, type ResolvedChanges, requireUnused } from './changes.ts'
 import { encodeResource } from './encode.ts'
 import type { KeyRing, PrivateKey } from './key-ring.ts'
 import type { PublishedState } from './published-state.ts'
@@ -25,22 +25,34 @@ export interface Preparation {
   readonly candidates: readonly Candidate[]
   /** Keys of the candidates that may not be stored yet. */
   readonly keys: readonly PrivateKey[]
+  /** The configuration with the candidates. */
+  readonly next: Configuration
+}
+
+interface PreparationParts {
+  readonly desk: CertificateDesk
+  readonly ring: KeyRing
+  /** Keys that came with restored certificates. */
+  readonly given: readonly PrivateKey[]
 }
 
 /** Throws a Refusal with every problem of the documents and of the configuration with them. */
 export async function prepare(
-  { put, removed }: ResolvedChanges,
+  { put, restored, removed }: ResolvedChanges,
   state: PublishedState,
-  desk: CertificateDesk,
-  ring: KeyRing,
+  { desk, ring, given }: PreparationParts,
 ): Promise<Preparation> {
   const { resources, keys, refused, problems } = await resolveCertificates(put, state, desk)
+  keys.push(...given)
+  resources.push(...restored)
   problems.push(...resources.flatMap(checkResource))
-  problems.push(...checkReferences(state.configuration.with(resources, removed), refused))
+  const next = state.configuration.with(resources, removed)
+  if (resources.length === 0 && refused.length === 0) requireUnused(removed, next)
+  problems.push(...checkReferences(next, refused))
   if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
   const pending = new Map(keys.map(({ id, pem }) => [id, pem]))
   const findPem = (id: string) => ring.find(id) ?? pending.get(id)
-  return { candidates: resources.map((resource) => toCandidate(resource, findPem)), keys }
+  return { candidates: resources.map((resource) => toCandidate(resource, findPem)), keys, next }
 }
 
 export function toCandidate(
@@ -60,6 +72,19 @@ interface ResolvedDocuments {
   readonly keys: PrivateKey[]
   readonly refused: ResourceId[]
   readonly problems: Problem[]
+}
+
+/** The resources that documents describe, each good by itself. Throws a Refusal with every problem. */
+export async function resolveDocuments(
+  { put, restored }: Pick<ResolvedChanges, 'put' | 'restored'>,
+  state: PublishedState,
+  desk: CertificateDesk,
+): Promise<{ readonly resources: readonly Resource[]; readonly keys: readonly PrivateKey[] }> {
+  const { resources, keys, problems } = await resolveCertificates(put, state, desk)
+  resources.push(...restored)
+  problems.push(...resources.flatMap(checkResource))
+  if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
+  return { resources, keys }
 }
 
 async function resolveCertificates(

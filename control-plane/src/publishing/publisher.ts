@@ -3,20 +3,29 @@
  * and changed resources in one transaction, and only then tells the listeners. One change at a time; the
  * newest version with its encoded resources is kept in memory, so reading never touches the database.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { CertificateAuthority } from '../certificates/authority.ts'
-import { DEFAULT_SETTINGS, idOf, type ResourceId } from '../model/configuration.ts'
+import {
+  type Configuration,
+  DEFAULT_SETTINGS,
+  idOf,
+  type ResourceId,
+} from '../model/configuration.ts'
+import { differenceOf, type FieldDifference } from '../model/difference.ts'
 import type { Problem } from '../model/kinds.ts'
 import { limits } from '../model/limits.ts'
+import type { Resource } from '../model/resources.ts'
 import { findWarnings } from '../model/warnings.ts'
 import type { Database } from '../store/database.ts'
 import type { Vault } from '../store/vault.ts'
 import { CertificateDesk, isDueForRenewal } from './certificates.ts'
 import { type Change, resolveChanges } from './changes.ts'
 import { KeyRing, type PrivateKey } from './key-ring.ts'
-import { type Candidate, prepare, toCandidate } from './preparation.ts'
+import { type Precondition, requirePreconditions } from './preconditions.ts'
+import { type Candidate, prepare, resolveDocuments, toCandidate } from './preparation.ts'
 import type { PublishedState, ResourceRecord } from './published-state.ts'
 import type { PublishedVersion, VersionSource } from './published-version.ts'
-import { loadNewest, type NewestVersion, storeVersion } from './version-records.ts'
+import { type Alongside, loadNewest, type NewestVersion, storeVersion } from './version-records.ts'
 
 export interface PublisherOptions {
   readonly db: Database
@@ -28,7 +37,13 @@ export interface PublisherOptions {
 export interface ChangeRequest {
   readonly author: string
   readonly message: string
-  readonly changes: readonly Change[]
+  /** As a function: decided by the newest state, in the turn of this request. */
+  readonly changes: readonly Change[] | ((state: PublishedState) => readonly Change[])
+  readonly preconditions?: readonly Precondition[]
+  /** Private keys of certificates that are restored, where they may not be stored yet. */
+  readonly keys?: readonly PrivateKey[]
+  /** What is stored in the transaction of the version, or not at all. */
+  readonly alongside?: Alongside
 }
 
 export interface ChangeOutcome extends ResourceId {
@@ -41,6 +56,34 @@ export interface Publication {
   readonly changes: readonly ChangeOutcome[]
   /** About the resources that were written. */
   readonly warnings: readonly Problem[]
+}
+
+export interface PlannedOutcome extends ChangeOutcome {
+  readonly fields: readonly FieldDifference[]
+}
+
+/** What a request would do if it were published now. */
+export interface Plan {
+  /** The version that the changes would be made to; 0: there is none. */
+  readonly baseVersion: number
+  readonly changes: readonly PlannedOutcome[]
+  readonly warnings: readonly Problem[]
+}
+
+/** A request against the newest state, checked, and not made yet. */
+interface Decision {
+  readonly candidates: readonly Candidate[]
+  /** Of the candidates, those that are not what there is already. */
+  readonly put: readonly Candidate[]
+  readonly removed: readonly ResourceId[]
+  readonly keys: readonly PrivateKey[]
+  readonly outcomes: readonly ChangeOutcome[]
+  readonly warnings: readonly Problem[]
+}
+
+export interface ResolvedResources {
+  readonly resources: readonly Resource[]
+  readonly removed: readonly ResourceId[]
 }
 
 type Listener = (version: PublishedVersion) => void
@@ -84,6 +127,11 @@ export class Publisher implements VersionSource {
     return this.#newest.row?.created_at_ms
   }
 
+  /** The private key of a certificate, in the clear: for sealing only. */
+  findKey(publicKeyId: string): string | undefined {
+    return this.#ring.find(publicKeyId)
+  }
+
   current(): PublishedVersion | undefined {
     return this.#newest.published
   }
@@ -95,10 +143,41 @@ export class Publisher implements VersionSource {
 
   /** All changes in one version or none: a Refusal says why not. What changes nothing publishes nothing. */
   publish(request: ChangeRequest): Promise<Publication> {
-    const result = this.#turn.then(() => this.#publish(request))
-    // A refused change must not refuse the next one.
-    this.#turn = result.catch(() => undefined)
-    return result
+    return this.#inTurn(() => this.#publish(request))
+  }
+
+  /** What `publish` would do. Refuses what it would refuse. */
+  plan(request: ChangeRequest): Promise<Plan> {
+    return this.#inTurn(async () => {
+      const { candidates, outcomes, warnings } = await this.#decide(request)
+      const planned = new Map(candidates.map(({ resource }) => [keyOf(idOf(resource)), resource]))
+      const changes = outcomes.map((outcome) => {
+        const before = this.state.find(outcome)?.resource
+        const { fields = [] } = differenceOf(before, planned.get(keyOf(outcome))) ?? {}
+        return { ...outcome, fields }
+      })
+      return { baseVersion: this.#newest.row?.number ?? 0, changes, warnings }
+    })
+  }
+
+  /**
+   * What changes come to on a state that need not be a published one: certificates are read or issued, fields
+   * are checked, references are not. The keys are stored.
+   */
+  async resolve(changes: readonly Change[], state: PublishedState): Promise<ResolvedResources> {
+    const { put, restored, removed } = resolveChanges(changes, state.configuration)
+    const { resources, keys } = await resolveDocuments({ put, restored }, state, this.#desk)
+    await this.#ring.store(this.#db, keys, this.#now())
+    this.#ring.remember(keys)
+    return { resources, removed }
+  }
+
+  /** Resources as records of a state that is not published. */
+  recordOf(resource: Resource, updatedAtMs: number): ResourceRecord {
+    return this.#toRecord(
+      toCandidate(resource, (id) => this.#ring.find(id)),
+      updatedAtMs,
+    )
   }
 
   /** Issues internal certificates anew of which two thirds of the life are over. Returns their names. */
@@ -108,31 +187,58 @@ export class Publisher implements VersionSource {
         certificate.source === 'internal' && isDueForRenewal(certificate, this.#now()),
     )
     if (due.length === 0) return []
-    const changes = due.map(({ name, hosts }): Change => {
-      const spec = { name, source: 'internal' as const, hosts }
+    const changes = due.map(({ name, labels, hosts }): Change => {
+      const spec = { name, labels, source: 'internal' as const, hosts }
       return { op: 'put', document: { kind: 'certificate', spec } }
     })
     await this.publish({ author: systemAuthor, message: 'renew internal certificates', changes })
     return due.map(({ name }) => name)
   }
 
-  async #publish({ author, message, changes }: ChangeRequest): Promise<Publication> {
-    const before = this.state
-    const resolved = resolveChanges(changes, before.configuration)
-    const { candidates, keys } = await prepare(resolved, before, this.#desk, this.#ring)
-    const { removed } = resolved
-    const changed = candidates.filter((candidate) => !isUnchanged(candidate, before))
-    if (changed.length > 0 || removed.length > 0) {
-      const put = [...changed, ...this.#firstSettings(candidates)]
-      await this.#commit({ author, message, put, removed, keys })
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work)
+    // A refused change must not refuse the next one.
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #publish(request: ChangeRequest): Promise<Publication> {
+    const { author, message, alongside } = request
+    const { candidates, put, removed, keys, outcomes, warnings } = await this.#decide(request)
+    if (put.length > 0 || removed.length > 0) {
+      const whole = [...put, ...this.#firstSettings(candidates)]
+      await this.#commit({ author, message, put: whole, removed, keys, alongside })
+    } else {
+      await alongside?.(this.#db)
     }
+    return { version: this.#newest.row?.number ?? 0, changes: outcomes, warnings }
+  }
+
+  async #decide({
+    changes,
+    keys: given = [],
+    preconditions = [],
+  }: ChangeRequest): Promise<Decision> {
+    const before = this.state
+    requirePreconditions(preconditions, before)
+    const wanted = typeof changes === 'function' ? changes(before) : changes
+    const resolved = resolveChanges(wanted, before.configuration)
+    const { candidates, keys, next } = await prepare(resolved, before, {
+      desk: this.#desk,
+      ring: this.#ring,
+      given,
+    })
+    const { removed } = resolved
     return {
-      version: this.#newest.row?.number ?? 0,
-      changes: [
+      candidates,
+      put: candidates.filter((candidate) => !isUnchanged(candidate, before)),
+      removed,
+      keys,
+      outcomes: [
         ...candidates.map((candidate) => outcomeOf(candidate, before)),
         ...removed.map((id) => ({ ...id, change: 'removed' as const })),
       ],
-      warnings: this.#warnings(candidates),
+      warnings: this.#warnings(candidates, next),
     }
   }
 
@@ -150,6 +256,7 @@ export class Publisher implements VersionSource {
     readonly put: readonly Candidate[]
     readonly removed: readonly ResourceId[]
     readonly keys: readonly PrivateKey[]
+    readonly alongside?: Alongside | undefined
   }): Promise<void> {
     const createdAtMs = this.#now()
     const put = draft.put.map((candidate) => this.#toRecord(candidate, createdAtMs))
@@ -188,25 +295,18 @@ export class Publisher implements VersionSource {
     })
   }
 
-  #warnings(candidates: readonly Candidate[]): Problem[] {
+  #warnings(candidates: readonly Candidate[], next: Configuration): Problem[] {
     const written = new Set(candidates.map(({ resource }) => keyOf(idOf(resource))))
     const isWanted = (kind: ResourceId['kind'], name: string) => written.has(keyOf({ kind, name }))
-    return findWarnings(this.state.configuration, isWanted, this.#now()).slice(
-      0,
-      limits.problemsMax,
-    )
+    return findWarnings(next, isWanted, this.#now()).slice(0, limits.problemsMax)
   }
 }
 
 function isUnchanged({ resource, digest }: Candidate, before: PublishedState): boolean {
   const existing = before.find(idOf(resource))
   if (existing === undefined || !Buffer.from(existing.digest).equals(digest)) return false
-  // Where a certificate came from does not reach the nodes, so the digest does not tell.
-  return (
-    resource.kind !== 'certificate' ||
-    existing.resource.kind !== 'certificate' ||
-    existing.resource.spec.source === resource.spec.source
-  )
+  // Labels, and where a certificate came from, do not reach the nodes, so the digest does not tell.
+  return isDeepStrictEqual(existing.resource.spec, resource.spec)
 }
 
 function outcomeOf(candidate: Candidate, before: PublishedState): ChangeOutcome {

@@ -1,7 +1,7 @@
 /** The newest version, between its rows and memory. */
 import { idOf, type ResourceId } from '../model/configuration.ts'
+import { readStored } from '../model/documents.ts'
 import type { Kind } from '../model/kinds.ts'
-import type { Resource } from '../model/resources.ts'
 import type { Database } from '../store/database.ts'
 import {
   currentResources,
@@ -32,7 +32,11 @@ export interface VersionDraft {
   readonly put: readonly ResourceRecord[]
   readonly removed: readonly ResourceId[]
   readonly keys: readonly PrivateKey[]
+  readonly alongside?: Alongside | undefined
 }
+
+/** Writes rows of its own within the transaction that stores a version. */
+export type Alongside = (transaction: Database) => Promise<void>
 
 /** Reads the newest version; its hash is that of what was read, which may differ from the stored one. */
 export async function loadNewest(db: Database, keys: KeyRing): Promise<NewestVersion> {
@@ -66,6 +70,7 @@ export async function storeVersion(
       transaction,
       draft.put.map((record) => toResourceRow(record, row.number)),
     )
+    await draft.alongside?.(transaction)
   })
   return { row, state, published: toPublished(row.number, row.hash, state, row) }
 }
@@ -113,7 +118,7 @@ function toPublished(
 
 function toRecord(row: ResourceRow, keys: KeyRing): ResourceRecord {
   // The cast holds: only toResourceRow writes these columns.
-  const resource = { kind: row.kind as Kind, spec: JSON.parse(row.body) } as Resource
+  const resource = readStored(row.kind as Kind, row.body)
   return {
     ...toCandidate(resource, (id) => keys.find(id)),
     revision: row.revision,

@@ -19,6 +19,8 @@ export function writableSpec(configuration: Configuration, { kind, name }: Resou
 function writableCertificate(configuration: Configuration, name: string): unknown {
   const certificate = configuration.certificates.get(name)
   if (certificate === undefined) return undefined
-  const { source, chainPem, hosts } = certificate
-  return source === 'uploaded' ? { name, source, chainPem } : { name, source, hosts }
+  const { source, chainPem, hosts, labels } = certificate
+  return source === 'uploaded'
+    ? { name, labels, source, chainPem }
+    : { name, labels, source, hosts }
 }

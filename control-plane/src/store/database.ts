@@ -8,13 +8,15 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { ConfigurationTables } from './configuration-tables.ts'
 import type { FleetTables } from './fleet-tables.ts'
+import type { HistoryTables } from './history-tables.ts'
 import * as configuration001 from './migrations/001-configuration.ts'
 import * as fleet002 from './migrations/002-fleet.ts'
+import * as history003 from './migrations/003-history.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
 /** The tables of sluice.db. */
-export interface Tables extends ConfigurationTables, FleetTables {}
+export interface Tables extends ConfigurationTables, FleetTables, HistoryTables {}
 
 export type Database = Kysely<Tables>
 export type TelemetryDatabase = Kysely<TelemetryTables>
@@ -23,7 +25,11 @@ const busyTimeoutMs = 5_000
 
 /** Opens sluice.db, made new when it is not there, and brings it to the newest schema. */
 export function openDatabase(file: string): Promise<Database> {
-  return open<Tables>(file, { '001-configuration': configuration001, '002-fleet': fleet002 })
+  return open<Tables>(file, {
+    '001-configuration': configuration001,
+    '002-fleet': fleet002,
+    '003-history': history003,
+  })
 }
 
 /** Opens telemetry.db, made new when it is not there, and brings it to the newest schema. */

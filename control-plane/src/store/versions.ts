@@ -70,6 +70,82 @@ export function resourcesAt(
     .execute()
 }
 
+/** The states that hold in one version and not in another one, by kind and name. */
+export function statesApart(
+  db: Database,
+  { held, missing }: { readonly held: number; readonly missing: number },
+): Promise<Pick<ResourceRow, 'kind' | 'name' | 'body'>[]> {
+  return db
+    .selectFrom('resource')
+    .select(['kind', 'name', 'body'])
+    .where('since_version', '<=', held)
+    .where((is) => is.or([is('until_version', 'is', null), is('until_version', '>', held)]))
+    .where((is) => is.or([is('since_version', '>', missing), is('until_version', '<=', missing)]))
+    .execute()
+}
+
+/** The newest version that is older than another one. */
+export function versionBefore(db: Database, number: number): Promise<VersionRow | undefined> {
+  return db
+    .selectFrom('version')
+    .selectAll()
+    .where('number', '<', number)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export interface VersionsToKeep {
+  readonly alwaysKept: number
+  readonly countMax: number
+  /** Versions made before are removed. */
+  readonly createdBeforeMs: number
+}
+
+/**
+ * Removes old versions with the states that no other version holds. Versions that nodes run stay.
+ */
+export function removeOldVersions(db: Database, keep: VersionsToKeep): Promise<number> {
+  return db.transaction().execute(async (tx) => {
+    const nth = (count: number) =>
+      tx
+        .selectFrom('version')
+        .select('number')
+        .orderBy('number', 'desc')
+        .limit(1)
+        .offset(count - 1)
+    const { numDeletedRows } = await tx
+      .deleteFrom('version')
+      .where('number', '<', nth(keep.alwaysKept))
+      .where((is) =>
+        is.or([
+          is('number', '<', nth(keep.countMax)),
+          is('created_at_ms', '<', keep.createdBeforeMs),
+        ]),
+      )
+      .where('number', 'not in', (from) =>
+        from.selectFrom('node').select('version').where('revoked_at_ms', 'is', null),
+      )
+      .executeTakeFirstOrThrow()
+    if (numDeletedRows === 0n) return 0
+    await tx
+      .deleteFrom('resource')
+      .where('until_version', 'is not', null)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('version')
+              .select('version.number')
+              .whereRef('version.number', '>=', 'resource.since_version')
+              .whereRef('version.number', '<', 'resource.until_version'),
+          ),
+        ),
+      )
+      .execute()
+    return Number(numDeletedRows)
+  })
+}
+
 export function newestVersion(db: Database): Promise<VersionRow | undefined> {
   return db.selectFrom('version').selectAll().orderBy('number', 'desc').limit(1).executeTakeFirst()
 }

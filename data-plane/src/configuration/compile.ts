@@ -2,7 +2,18 @@
  * A version's resources to frozen tables, or the problems that keep it from being used. Pure: the supervisor
  * checks a version with it before any worker sees it, and workers serve from what it makes.
  */
-import { BlockList, isIP } from 'node:net'
+import type { BlockList } from 'node:net'
+import {
+  type CertificateTable,
+  certificateTable,
+  compileRanges,
+  entriesOf,
+  isOnEntryPoint,
+  type RouteEntry,
+  RouteTable,
+  rank,
+  type UnrankedEntry,
+} from '@sluice/matching'
 import {
   type Certificate,
   type EntryPoint,
@@ -13,16 +24,8 @@ import {
   type Router,
   type Service,
 } from '@sluice/proto'
-import { RE2JS } from 're2js'
-import { type CertificateTable, certificateTable, checkCertificate } from './certificate-table.ts'
+import { checkCertificate } from './check-certificate.ts'
 import { problem } from './problems.ts'
-import {
-  type PathCondition,
-  type RouteEntry,
-  RouteTable,
-  rank,
-  type UnrankedEntry,
-} from './route-table.ts'
 import { type CompiledService, compileService } from './services.ts'
 
 export interface CompiledEntryPoint {
@@ -47,7 +50,7 @@ export interface CompiledConfiguration {
   readonly entryPoints: readonly CompiledEntryPoint[]
   readonly routers: readonly CompiledRouter[]
   readonly services: ReadonlyMap<string, CompiledService>
-  readonly certificates: CertificateTable
+  readonly certificates: CertificateTable<Certificate>
   readonly logsPerSecondPerNode: number
 }
 
@@ -162,10 +165,7 @@ function compileEntryPoint(
   if (defaultCertificate !== '' && !isKnown) {
     report('defaultCertificate', `no certificate named "${defaultCertificate}"`)
   }
-  const entries = ranked.filter((entry) => {
-    const names = parts.routers[entry.router]?.entryPoints ?? []
-    return names.length === 0 || names.includes(name)
-  })
+  const entries = ranked.filter((entry) => isOnEntryPoint(parts.routers[entry.router], name))
   return Object.freeze({
     name,
     address,
@@ -195,65 +195,5 @@ function compileRouter(
     const isKnown = parts.entryPoints.some((entryPoint) => entryPoint.name === name)
     if (!isKnown) report(`entryPoints[${at}]`, `no entry point named "${name}"`)
   }
-  const match = router.match
-  const hosts = match === undefined || match.hosts.length === 0 ? [''] : match.hosts
-  const clientRanges = compileRanges(match?.clientRanges ?? [], (at, reason) =>
-    report(`match.clientRanges[${at}]`, reason),
-  )
-  const methods =
-    match === undefined || match.methods.length === 0 ? undefined : new Set(match.methods)
-  return compilePaths(router, report).flatMap((path) =>
-    hosts.map((host) => ({
-      router: index,
-      name: router.name,
-      priority: router.priority,
-      host: host.toLowerCase(),
-      path,
-      methods,
-      clientRanges,
-    })),
-  )
-}
-
-function compilePaths(
-  router: Router,
-  report: (field: string, reason: string) => void,
-): PathCondition[] {
-  const paths: PathCondition[] = []
-  for (const prefix of router.match?.pathPrefixes ?? []) paths.push(compilePrefix(prefix))
-  for (const [at, source] of (router.match?.pathRegexes ?? []).entries()) {
-    try {
-      paths.push({ kind: 'regex', regex: RE2JS.compile(source), source })
-    } catch (error) {
-      report(`match.pathRegexes[${at}]`, error instanceof Error ? error.message : String(error))
-    }
-  }
-  return paths.length === 0 ? [{ kind: 'any' }] : paths
-}
-
-/** Prefixes end at segment boundaries, so a slash at the end says nothing more. */
-function compilePrefix(prefix: string): PathCondition {
-  const trimmed = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
-  return trimmed === '' ? { kind: 'any' } : { kind: 'prefix', prefix: trimmed }
-}
-
-/** undefined for an empty list. */
-function compileRanges(
-  ranges: readonly string[],
-  report: (index: number, reason: string) => void,
-): BlockList | undefined {
-  if (ranges.length === 0) return undefined
-  const list = new BlockList()
-  for (const [index, range] of ranges.entries()) {
-    const [address = '', bits] = range.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    const bitsMax = family === 'ipv6' ? 128 : 32
-    const prefixBits = bits === undefined ? bitsMax : Number(bits)
-    if (isIP(address) === 0 || !(prefixBits >= 0 && prefixBits <= bitsMax)) {
-      report(index, `"${range}" is not a CIDR range`)
-    } else {
-      list.addSubnet(address, prefixBits, family)
-    }
-  }
-  return list
+  return entriesOf(router, index, report)
 }

@@ -1,7 +1,7 @@
+import { NO_ROUTER } from '@sluice/matching'
 import { describe, expect, it } from 'vitest'
 import { encodeEntryPoint, encodeRouter, encodeService } from '../testing/resources.ts'
 import { compile } from './compile.ts'
-import { NO_ROUTER } from './route-table.ts'
 
 type Match = Parameters<typeof encodeRouter>[2] & { priority?: number }
 

@@ -1,42 +1,17 @@
-/** `sluice get`, `apply` and `delete`: the configuration, as objects and as files. */
-import { readFileSync } from 'node:fs'
-import { text as readStream } from 'node:stream/consumers'
+/** `sluice get` and `delete`: the configuration, as objects. */
 import { type Command, createArgument } from 'commander'
-import { stringify } from 'yaml'
-import {
-  locatedProblem,
-  parseDocuments,
-  type ResourceDocument,
-  refuseRepetitions,
-} from '../documents.ts'
-import {
-  CommandFailure,
-  exitCodes,
-  messageOf,
-  type ProblemDetail,
-  problemText,
-  RequestRefused,
-} from '../failures.ts'
+import { appliedText, draftOption } from '../changes-text.ts'
 import { parseDeletableKind, parseKind, type ResourceKind, settingsKind } from '../kinds.ts'
+import { yamlText } from '../resource-text.ts'
 import { type RunAction, type Session, show } from '../session.ts'
 import { type Cell, table } from '../table.ts'
-import { collect, timeText } from '../values.ts'
+import { timeText } from '../values.ts'
 
 type Resource = Readonly<Record<string, unknown>>
 
 interface Page {
   readonly items: readonly Resource[]
   readonly total: number
-}
-
-interface Applied {
-  readonly version: number
-  readonly changes: readonly {
-    readonly kind: string
-    readonly name: string
-    readonly change: string
-  }[]
-  readonly warnings?: readonly ProblemDetail[]
 }
 
 const pageSize = 100
@@ -49,37 +24,36 @@ export function addResourceCommands(program: Command, run: RunAction): void {
     .command('get')
     .addArgument(kind)
     .argument('[name]', 'the object to show whole, as YAML that apply takes')
+    .addOption(draftOption())
     .description('list the objects of a kind, or show one')
-    .action((of: ResourceKind, name: string | undefined) =>
+    .action((of: ResourceKind, name: string | undefined, { draft }: { draft?: string }) =>
       run((session) =>
-        name === undefined && of !== settingsKind ? list(session, of) : showOne(session, of, name),
+        name === undefined && of !== settingsKind
+          ? list(session, of, draft)
+          : showOne(session, of, { name, draft }),
       ),
-    )
-  program
-    .command('apply')
-    .requiredOption(
-      '-f, --file <file>',
-      'YAML to apply, - for standard input (repeatable)',
-      collect,
-    )
-    .option('--message <text>', 'why, kept with the version')
-    .description('create or replace what the files describe: all in one version, or nothing')
-    .action(({ file, message }: { file: string[]; message?: string }) =>
-      run((session) => apply(session, file, message)),
     )
   program
     .command('delete')
     .addArgument(deletable)
     .argument('<name>', 'the object to delete')
+    .addOption(draftOption())
+    .option('--message <text>', 'why, kept with the version')
     .description('delete one object')
-    .action((of: ResourceKind, name: string) => run((session) => remove(session, of, name)))
+    .action((of: ResourceKind, name: string, query: Query) =>
+      run((session) => remove(session, of, { name, query })),
+    )
 }
 
-async function list(session: Session, { collection }: ResourceKind): Promise<void> {
+async function list(
+  session: Session,
+  { collection }: ResourceKind,
+  draft: string | undefined,
+): Promise<void> {
   const items: Resource[] = []
   let total = 0
   do {
-    const query = { limit: String(pageSize), offset: String(items.length) }
+    const query = { limit: String(pageSize), offset: String(items.length), draft }
     const page = (await session.admin.get(collection, query)) as Page
     // An empty page ends the loop too: objects may be deleted while it runs.
     if (page.items.length === 0) break
@@ -92,87 +66,33 @@ async function list(session: Session, { collection }: ResourceKind): Promise<voi
 async function showOne(
   session: Session,
   of: ResourceKind,
-  name: string | undefined,
+  { name = '', draft }: { name: string | undefined; draft: string | undefined },
 ): Promise<void> {
-  const path = of === settingsKind ? 'settings' : pathOf(of, name ?? '')
-  const body = (await session.admin.get(path)) as Resource
+  const body = (await session.admin.get(pathOf(of, name), { draft })) as Resource
   show(session, body, () => yamlText(of.kind, body))
 }
 
-async function remove(session: Session, of: ResourceKind, name: string): Promise<void> {
-  const { version } = await session.admin.send('DELETE', pathOf(of, name))
-  const change = { kind: of.kind, name, change: 'deleted' }
-  show(session, { version: Number(version), changes: [change] }, appliedText)
+interface Query {
+  readonly draft?: string
+  readonly message?: string
 }
 
-async function apply(session: Session, files: readonly string[], message?: string): Promise<void> {
-  const documents: ResourceDocument[] = []
-  for (const file of files) documents.push(...parseDocuments(nameOf(file), await read(file)))
-  refuseRepetitions(documents)
-  if (documents.length === 0) {
-    throw new CommandFailure(exitCodes.usage, `${files.map(nameOf).join(', ')}: no document in it`)
-  }
-  const resources = documents.map(({ resource }) => resource)
-  try {
-    const body = message === undefined ? { resources } : { message, resources }
-    const answer = await session.admin.send('POST', 'apply', { body })
-    show(session, answer.body as Applied, appliedText)
-  } catch (error) {
-    if (!(error instanceof RequestRefused) || error.problems.length === 0) throw error
-    const lines = error.problems.map((problem) => locatedProblem(documents, problem))
-    throw new CommandFailure(error.exitCode, lines, { cause: error })
-  }
+async function remove(
+  session: Session,
+  of: ResourceKind,
+  { name, query: { draft, message } }: { readonly name: string; readonly query: Query },
+): Promise<void> {
+  const query = { draft, message }
+  const { version } = await session.admin.send('DELETE', pathOf(of, name), { query })
+  const changes = [{ kind: of.kind, name, change: 'deleted' }]
+  const where = draft === undefined ? { version: Number(version) } : { draft }
+  show(session, { ...where, changes }, appliedText)
 }
 
-async function read(file: string): Promise<string> {
-  try {
-    return file === '-' ? await readStream(process.stdin) : readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new CommandFailure(exitCodes.usage, `cannot read ${file}: ${messageOf(error)}`, {
-      cause: error,
-    })
-  }
-}
-
-function nameOf(file: string): string {
-  return file === '-' ? 'standard input' : file
-}
-
-function pathOf({ collection }: ResourceKind, name: string): string {
+export function pathOf({ collection }: ResourceKind, name: string): string {
+  if (collection === settingsKind.collection) return collection
   return `${collection}/${encodeURIComponent(name)}`
 }
-
-function appliedText({ version, changes, warnings = [] }: Applied): string {
-  return [
-    ...changes.map(({ kind, name, change }) =>
-      kind === name ? `${kind} ${change}` : `${kind}/${name} ${change}`,
-    ),
-    ...warnings.map((warning) => `warning: ${problemText(warning)}`),
-    `version ${version}`,
-  ].join('\n')
-}
-
-/** The object as `apply` takes it; what only the control plane writes stands above it as comments. */
-function yamlText(kind: string, resource: Resource): string {
-  const written = new Set(writtenFields(resource.source))
-  const entries = Object.entries(resource)
-  const body = Object.fromEntries(entries.filter(([field]) => !written.has(field)))
-  const notes = entries.filter(
-    ([field, value]) => written.has(field) && value !== null && field !== 'chainPem',
-  )
-  const note = stringify(Object.fromEntries(notes)).trimEnd().replaceAll(/^/gm, '# ')
-  return `${note}\n${stringify({ kind, ...body }).trimEnd()}`
-}
-
-function writtenFields(source: unknown): readonly string[] {
-  if (source === 'internal') return writtenOfInternal
-  return source === 'uploaded' ? writtenOfUploaded : writtenOfAll
-}
-
-const writtenOfAll = ['createdAt', 'updatedAt', 'revision', 'warnings']
-const writtenOfCertificate = ['notBefore', 'notAfter', 'fingerprint', 'issuer']
-const writtenOfInternal = [...writtenOfAll, ...writtenOfCertificate, 'chainPem']
-const writtenOfUploaded = [...writtenOfAll, ...writtenOfCertificate, 'hosts']
 
 function listText(collection: string, items: readonly Resource[]): string {
   const columns = listColumns[collection] ?? {}

@@ -83,7 +83,9 @@ export function serverUrlReason(url: string): Reason {
   if (!isPort(split.port) || split.port === '0') {
     return `"${url}" has a port that is not 1 to ${PORT_MAX}`
   }
-  if (isBracketedIpv6(split.host) || isNetworkName(split.host)) return undefined
+  // Names that end in a number are read as IPv4 addresses, so not every text of the right characters is a host.
+  const isHost = isBracketedIpv6(split.host) || isNetworkName(split.host)
+  if (isHost && URL.canParse(url)) return undefined
   return `"${url}" has a host that is not a name or an address`
 }
 

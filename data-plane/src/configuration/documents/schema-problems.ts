@@ -16,7 +16,10 @@ Settings.Set({ maxErrors: 1_000 })
 type SchemaError = ReturnType<typeof Value.Errors>[number]
 
 export function schemaProblems(schema: TSchema, value: unknown): Finding[] {
-  return Value.Errors(schema, value).flatMap((error) => toFindings(error, schema))
+  // What is wrong with a key is told at the object that has it.
+  return Value.Errors(schema, value)
+    .filter(({ schemaPath }) => !schemaPath.endsWith('/propertyNames'))
+    .flatMap((error) => toFindings(error, schema))
 }
 
 function toFindings(error: SchemaError, schema: TSchema): Finding[] {

@@ -20,6 +20,12 @@ export const documentLimits = Object.freeze({
   queueMax: 100_000,
   timeoutMsMax: 86_400_000,
   logsPerSecondMax: 1_000,
+  labelsMax: 32,
+  labelKeyCharactersMax: 63,
+  labelValueCharactersMax: 255,
+  versionsAlwaysKept: 50,
+  versionsKeptMax: 1_000_000,
+  versionDaysMax: 36_500,
   textCharactersMax: 2_048,
   pemCharactersMax: 262_144,
 })
@@ -45,10 +51,26 @@ const count = (maximum: number, byDefault: number) =>
 const milliseconds = (byDefault: number) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: limits.timeoutMsMax, default: byDefault }))
 
+/** Operators sort resources by these; they never reach a node's configuration. */
+const Labels = Type.Optional(
+  Type.Record(
+    Type.String(),
+    Type.String({ maxLength: limits.labelValueCharactersMax, pattern: '^[\\x20-\\x7e]*$' }),
+    {
+      maxProperties: limits.labelsMax,
+      propertyNames: {
+        pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$',
+        maxLength: limits.labelKeyCharactersMax,
+      },
+    },
+  ),
+)
+
 const EntryPointDocument = Type.Object(
   {
     kind: Type.Literal('entry-point'),
     name: Name,
+    labels: Labels,
     address: Type.String({ maxLength: limits.textCharactersMax }),
     protocol: Type.Enum(['http', 'https']),
     trustedPeers: list(Text, limits.rangesMax),
@@ -65,6 +87,7 @@ const RouterDocument = Type.Object(
   {
     kind: Type.Literal('router'),
     name: Name,
+    labels: Labels,
     entryPoints: list(Reference, limits.entryPointsMax),
     match: Type.Optional(
       Type.Object(
@@ -100,6 +123,7 @@ const ServiceDocument = Type.Object(
   {
     kind: Type.Literal('service'),
     name: Name,
+    labels: Labels,
     servers: Type.Array(ServerDocument, { minItems: 1, maxItems: limits.serversMax }),
     timeouts: Type.Optional(
       Type.Object(
@@ -127,6 +151,7 @@ const CertificateDocument = Type.Object(
   {
     kind: Type.Literal('certificate'),
     name: Name,
+    labels: Labels,
     source: Type.Literal('uploaded'),
     chainPem: Pem,
     privateKeyPem: Pem,
@@ -140,6 +165,7 @@ export type CertificateDocument = Static<typeof CertificateDocument>
 const SettingsDocument = Type.Object(
   {
     kind: Type.Literal('settings'),
+    labels: Labels,
     logs: Type.Optional(
       Type.Object(
         {
@@ -148,6 +174,18 @@ const SettingsDocument = Type.Object(
           ),
         },
         { ...STRICT, default: {} },
+      ),
+    ),
+    // Of the control plane alone: a file that was exported there is a file for here.
+    versions: Type.Optional(
+      Type.Object(
+        {
+          countMax: Type.Optional(
+            Type.Integer({ minimum: limits.versionsAlwaysKept, maximum: limits.versionsKeptMax }),
+          ),
+          daysMax: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.versionDaysMax })),
+        },
+        STRICT,
       ),
     ),
   },

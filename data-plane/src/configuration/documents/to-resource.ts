@@ -5,6 +5,7 @@ import {
   type Resource,
   type Router,
   type Service,
+  type Settings,
 } from '@sluice/proto'
 import Value from 'typebox/value'
 import { type DocumentKind, documentSchemas } from './schemas.ts'
@@ -16,8 +17,13 @@ export function toResource(
   kind: Exclude<DocumentKind, 'certificate'>,
   checked: object,
 ): ResourceValue {
-  const { kind: _, ...fields } = Value.Default(documentSchemas[kind], structuredClone(checked)) as {
+  const {
+    kind: _,
+    labels: __,
+    ...fields
+  } = Value.Default(documentSchemas[kind], structuredClone(checked)) as {
     kind: DocumentKind
+    labels?: object
   }
   // The casts hold since the schemas have the fields of the messages, and defaults for all that may be left out.
   switch (kind) {
@@ -28,8 +34,12 @@ export function toResource(
     case 'service':
       return { $case: 'service', value: toService(fields as ServiceFields) }
     case 'settings':
-      return { $case: 'settings', value: fields as { logs: { perSecondPerNode: number } } }
+      return { $case: 'settings', value: toSettings(fields as Settings) }
   }
+}
+
+function toSettings({ logs }: Settings): Settings {
+  return { logs }
 }
 
 interface EntryPointFields {

@@ -1,5 +1,5 @@
 /** The parts of a worker without sockets and timers: composed as worker.ts does, and counted at the end. */
-import { RouteTable } from '../../configuration/route-table.ts'
+import { RouteTable } from '@sluice/matching'
 import type { CompiledService } from '../../configuration/services.ts'
 import { limits } from '../../limits.ts'
 import { unpackTraffic } from '../../packed-traffic.ts'

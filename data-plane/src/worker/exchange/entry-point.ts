@@ -1,6 +1,6 @@
 /** An entry point as its connections use it; a new version changes what is in it, never the object. */
 import type { BlockList } from 'node:net'
-import type { RouteTable } from '../../configuration/route-table.ts'
+import type { RouteTable } from '@sluice/matching'
 import type { Route } from '../engine.ts'
 import type { ClientConnection } from './client-connection.ts'
 

@@ -3,8 +3,9 @@
  * back-pressure, and ends in exactly one record. The object is used again for the connection's next request,
  * so nothing is allocated for it. Hot.
  */
+
+import { NO_ROUTER } from '@sluice/matching'
 import { Outcome } from '@sluice/proto'
-import { NO_ROUTER } from '../../configuration/route-table.ts'
 import { limits } from '../../limits.ts'
 import type { Engine, Route } from '../engine.ts'
 import { BodyLength } from '../http1/framing.ts'

@@ -3,6 +3,7 @@
  * parser right after a parse and keeps nothing of it. Hot.
  */
 import type { BlockList } from 'node:net'
+import { canonicalHost, normalisePath } from '@sluice/matching'
 import { BodyLength } from '../http1/framing.ts'
 import type { HeadParser } from '../http1/head-parser.ts'
 import {
@@ -11,13 +12,7 @@ import {
   fieldValue,
   keptFields,
 } from '../http1/kept-fields.ts'
-import {
-  areEscapesWhole,
-  canonicalHost,
-  hostNameEnd,
-  isPlainPath,
-  normalisePath,
-} from '../http1/request-target.ts'
+import { areEscapesWhole, hostNameEnd, isPlainPath } from '../http1/request-target.ts'
 import { clientAddressOf, extendedFields, forwardedFor } from './forwarding-fields.ts'
 
 /** What the engine knows of the peer that sent a request. */

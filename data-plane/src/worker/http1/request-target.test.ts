@@ -1,5 +1,6 @@
+import { canonicalHost, normalisePath } from '@sluice/matching'
 import { describe, expect, it } from 'vitest'
-import { canonicalHost, hostNameEnd, normalisePath } from './request-target.ts'
+import { hostNameEnd } from './request-target.ts'
 
 describe('normalisePath', () => {
   it.each([

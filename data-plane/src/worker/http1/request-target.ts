@@ -1,6 +1,6 @@
 /**
- * What a request is about: host and path, checked, in the form that routers are matched against. Matching and
- * forwarding must read the same path, or rules can be walked around. Hot, with a plain path for usual targets.
+ * Whether a request's host and path may be read as they came. What they are matched as is in @sluice/matching.
+ * Hot, with a plain path for usual targets.
  */
 import { HEX_VALUE, HOST_NAME, SLASH } from './characters.ts'
 
@@ -8,10 +8,6 @@ const PERCENT = 0x25
 const DOT = 0x2e
 const PORT_MAX = 65_535
 const HOST_CHARACTERS_MAX = 255
-
-export type Path =
-  /** `matched`: unreserved characters decoded, dot segments removed. `forwarded`: what the server gets. */
-  { readonly matched: string; readonly forwarded: string } | undefined
 
 /** Whether a path may be matched and forwarded as it is: no escape, no segment that starts with a dot. */
 export function isPlainPath(bytes: Uint8Array, from: number, to: number): boolean {
@@ -21,83 +17,6 @@ export function isPlainPath(bytes: Uint8Array, from: number, to: number): boolea
     if (byte === DOT && at > from && bytes[at - 1] === SLASH) return false
   }
   return true
-}
-
-/**
- * RFC 3986 sections 5.2.4 and 6.2.2.3. undefined: the path must be refused, since it climbs above the root,
- * has a malformed escape or an encoded NUL, or hides a ".." segment behind an encoded slash, a backslash
- * or ";", which some servers would take for one.
- */
-export function normalisePath(path: string): Path {
-  const segments = path.split('/')
-  const matched: string[] = []
-  const forwarded: string[] = []
-  let hasDots = false
-  for (let index = 1; index < segments.length; index += 1) {
-    const raw = segments[index] ?? ''
-    const decoded = decodeUnreserved(raw)
-    if (decoded === undefined || (decoded !== '..' && hidesDotDot(decoded))) return undefined
-    const isLast = index === segments.length - 1
-    if (decoded !== '.' && decoded !== '..') {
-      matched.push(decoded)
-      forwarded.push(raw)
-      continue
-    }
-    hasDots = true
-    if (decoded === '..' && matched.length === 0) return undefined
-    if (decoded === '..') {
-      matched.pop()
-      forwarded.pop()
-    }
-    if (isLast) {
-      matched.push('')
-      forwarded.push('')
-    }
-  }
-  return {
-    matched: `/${matched.join('/')}`,
-    forwarded: hasDots ? `/${forwarded.join('/')}` : path,
-  }
-}
-
-/** undefined: a malformed escape or an encoded NUL. */
-function decodeUnreserved(segment: string): string | undefined {
-  if (!segment.includes('%')) return segment
-  let decoded = ''
-  for (let at = 0; at < segment.length; at += 1) {
-    const character = segment[at] ?? ''
-    if (character !== '%') {
-      decoded += character
-      continue
-    }
-    const byte = escapedByte(segment, at)
-    if (byte <= 0) return undefined
-    decoded += isUnreserved(byte) ? String.fromCharCode(byte) : segment.slice(at, at + 3)
-    at += 2
-  }
-  return decoded
-}
-
-/** -1: not two hexadecimal digits. */
-function escapedByte(text: string, at: number): number {
-  const high = HEX_VALUE[text.charCodeAt(at + 1)] ?? 255
-  const low = HEX_VALUE[text.charCodeAt(at + 2)] ?? 255
-  return high === 255 || low === 255 ? -1 : high * 16 + low
-}
-
-/** RFC 3986 section 2.3. */
-function isUnreserved(byte: number): boolean {
-  const isAlpha = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a
-  return isAlpha || (byte >= 0x30 && byte <= 0x39) || '-._~'.includes(String.fromCharCode(byte))
-}
-
-function hidesDotDot(segment: string): boolean {
-  if (!segment.includes('..')) return false
-  return segment
-    .replaceAll(/%2f|%5c/gi, '/')
-    .replaceAll(/[\\;]/g, '/')
-    .split('/')
-    .includes('..')
 }
 
 /** Whether every "%" in a query is followed by two hexadecimal digits. */
@@ -147,10 +66,4 @@ function addressEnd(bytes: Uint8Array, from: number, to: number): number {
     at += 1
   }
   return at < to && bytes[at] === 0x5d && at > from + 2 ? at + 1 : -1
-}
-
-/** A host's name as routers have it: lower case, without the root's dot. */
-export function canonicalHost(name: string): string {
-  const lowerCase = name.toLowerCase()
-  return lowerCase.endsWith('.') ? lowerCase.slice(0, -1) : lowerCase
 }

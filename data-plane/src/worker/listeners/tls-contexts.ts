@@ -1,7 +1,7 @@
 /** The TLS contexts of a worker's certificates: made when a server name first needs one, kept while it is the same. */
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { type CertificateTable, findCertificate } from '@sluice/matching'
 import type { Certificate } from '@sluice/proto'
-import { type CertificateTable, findCertificate } from '../../configuration/certificate-table.ts'
 import type { EntryPoint } from '../exchange/entry-point.ts'
 
 export class UnknownServerName extends Error {
@@ -16,16 +16,16 @@ interface Kept {
 }
 
 export class TlsContexts {
-  #table: CertificateTable = { byName: new Map(), byHost: new Map() }
+  #table: CertificateTable<Certificate> = { byName: new Map(), byHost: new Map() }
   #contexts = new Map<string, Kept>()
-  readonly #listeners = new Set<(table: CertificateTable) => void>()
+  readonly #listeners = new Set<(table: CertificateTable<Certificate>) => void>()
 
-  get table(): CertificateTable {
+  get table(): CertificateTable<Certificate> {
     return this.#table
   }
 
   /** Unchanged certificates keep their context, and with it their sessions. */
-  setTable(table: CertificateTable): void {
+  setTable(table: CertificateTable<Certificate>): void {
     this.#table = table
     for (const [name, kept] of this.#contexts) {
       const certificate = table.byName.get(name)
@@ -37,7 +37,7 @@ export class TlsContexts {
   }
 
   /** Returns the function that ends it. */
-  onChange(listener: (table: CertificateTable) => void): () => void {
+  onChange(listener: (table: CertificateTable<Certificate>) => void): () => void {
     this.#listeners.add(listener)
     return () => {
       this.#listeners.delete(listener)
