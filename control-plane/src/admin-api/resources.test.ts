@@ -57,6 +57,7 @@ const kinds = [
       },
       priority: 0,
       service: 'backend',
+      nodes: {},
     },
     patch: { match: { methods: ['get'] }, priority: -5 },
     patched: {

@@ -189,6 +189,25 @@ describe('versions', () => {
     await untilNode({ state: 'in-sync', rejected: null })
   })
 
+  it('sends a node that takes deltas what changed since the version that it applied', async () => {
+    fleet.versions.publish(1n, [new Uint8Array([1]), new Uint8Array([2])])
+    const stream = node.connect({ features: ['delta'] })
+    expect(await nextUpdate(stream)).toMatchObject({ content: { $case: 'full' } })
+    stream.send({ $case: 'applied', value: { version: 1n, hash: hashOf(1n), tookMs: 1 } })
+    fleet.versions.publish(2n, [new Uint8Array([1]), new Uint8Array([3])])
+    expect(await nextUpdate(stream)).toMatchObject({
+      baseVersion: 1n,
+      baseHash: hashOf(1n),
+      content: { $case: 'delta', value: { resources: [Buffer.from([3])], removed: [] } },
+    })
+    stream.send({ $case: 'full', value: {} })
+    expect(await nextUpdate(stream)).toMatchObject({
+      version: 2n,
+      baseVersion: 0n,
+      content: { $case: 'full', value: { resources: [Buffer.from([1]), Buffer.from([3])] } },
+    })
+  })
+
   it('sends the whole version again when the node asks for it', async () => {
     fleet.versions.publish(1n)
     const stream = node.connect({ version: 1n, hash: hashOf(1n) })

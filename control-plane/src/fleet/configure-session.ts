@@ -6,7 +6,7 @@
 import { status } from '@grpc/grpc-js'
 import type { Applied, ConfigureRequest, Hello, Rejected } from '@sluice/proto'
 import type { CertificateAuthority } from '../certificates/authority.ts'
-import type { PublishedVersion, VersionSource } from '../publishing/published-version.ts'
+import type { VersionSource } from '../publishing/published-version.ts'
 import { readHello, readProblems } from './configure-rules.ts'
 import { issueNode } from './enrolment.ts'
 import type { FleetLog } from './fleet-log.ts'
@@ -18,7 +18,7 @@ import type { NodeStream } from './node-stream.ts'
 import type { PeerNode } from './peer-identity.ts'
 import { encodeConfigure } from './service-definitions.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
-import type { UpdateFrames } from './update-frames.ts'
+import type { UpdateFrames, VersionStamp } from './update-frames.ts'
 
 export interface ConfigureSessionOptions {
   readonly stream: NodeStream<ConfigureRequest>
@@ -30,11 +30,6 @@ export interface ConfigureSessionOptions {
   readonly frames: UpdateFrames
   readonly timings: FleetTimings
   readonly log: FleetLog
-}
-
-interface VersionStamp {
-  readonly version: bigint
-  readonly hash: string
 }
 
 export class ConfigureSession implements LiveSession {
@@ -50,6 +45,7 @@ export class ConfigureSession implements LiveSession {
   #lastSent: VersionStamp | undefined
   #running: VersionStamp = { version: 0n, hash: '' }
   #rejectedHash: string | undefined
+  #takesDeltas = false
 
   constructor(options: ConfigureSessionOptions) {
     const { stream, timings } = options
@@ -81,13 +77,18 @@ export class ConfigureSession implements LiveSession {
       newest === undefined ||
       !this.#isAdmitted ||
       !this.#stream.isOpen ||
-      this.#inFlight !== undefined ||
-      !this.#isNeeded(newest)
+      this.#inFlight !== undefined
     ) {
       return
     }
-    const frame = this.#options.frames.frameOf(newest)
-    const stamp = { version: newest.number, hash: newest.hash }
+    const { node, frames } = this.#options
+    const view = newest.viewFor(node.labels)
+    const stamp = { version: newest.number, hash: view.hash }
+    if (!this.#isNeeded(stamp)) {
+      return
+    }
+    const base = this.#takesDeltas ? this.#running : undefined
+    const frame = frames.frameOf(newest.number, view, base)
     this.#lastSent = stamp
     if (frame.length > limits.answerBytesMax) {
       const fields = { version: Number(newest.number), bytes: frame.length }
@@ -145,6 +146,7 @@ export class ConfigureSession implements LiveSession {
       case 'admitted':
     }
     this.#running = { version: hello.version, hash: hello.hash }
+    this.#takesDeltas = connected.features.includes('delta')
     this.#rejectedHash = await registry.connected(node.id, this, connected)
     if (!this.#stream.isOpen) {
       // It ended while we waited, so its goodbye came too early to count.
@@ -158,9 +160,9 @@ export class ConfigureSession implements LiveSession {
     this.offer()
   }
 
-  #isNeeded(newest: PublishedVersion): boolean {
+  #isNeeded(newest: VersionStamp): boolean {
     const isSame = (stamp: VersionStamp | undefined) =>
-      stamp?.version === newest.number && stamp.hash === newest.hash
+      stamp?.version === newest.version && stamp.hash === newest.hash
     return newest.hash !== this.#rejectedHash && !isSame(this.#running) && !isSame(this.#lastSent)
   }
 
@@ -214,8 +216,9 @@ export class ConfigureSession implements LiveSession {
 
   /** A node may also answer late for the newest version, which it was sent on the stream before. */
   #assertSent(what: string, version: bigint, hash: string): void {
-    const newest = this.#options.versions.current()
-    const isNewest = newest?.number === version && newest.hash === hash
+    const { node, versions } = this.#options
+    const newest = versions.current()
+    const isNewest = newest?.number === version && newest.viewFor(node.labels).hash === hash
     if (!isNewest && this.#sent.get(version) !== hash) {
       throw invalid(`${what}: version ${version} with this hash was not sent on this stream`)
     }

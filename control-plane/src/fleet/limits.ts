@@ -8,9 +8,6 @@ export const fleetLimits = Object.freeze({
   callsPerConnectionMax: 16,
 
   nodeNameCharactersMax: 63,
-  labelsMax: 32,
-  labelKeyCharactersMax: 63,
-  labelValueCharactersMax: 255,
   tokenCharactersMax: 200,
   joinTokensMax: 1_000,
   joinTokenUsesMax: 1_000,
@@ -28,6 +25,11 @@ export const fleetLimits = Object.freeze({
   detailsCharactersMax: 1_000,
   /** Updates of one session whose late answers are still known. */
   sentUpdatesMax: 16,
+
+  /** Resources of all views together that a delta can start from: some 100 bytes of memory each. */
+  baseEntriesMax: 1_000_000,
+  /** All encoded updates that are kept to be sent to more nodes. */
+  frameBytesMax: 64 * 1_048_576,
 
   /** Streams of nodes per second and at once, so that a whole fleet that comes back does not stall us. */
   admittedPerSecond: 400,

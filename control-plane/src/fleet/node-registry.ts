@@ -298,6 +298,13 @@ export class NodeRegistry {
     }
   }
 
+  /** What the node should run; 0 and empty before the first version. */
+  #desiredOf(row: NodeRecord): { version: number; hash: string } {
+    const newest = this.#versions.current()
+    if (newest === undefined) return { version: 0, hash: '' }
+    return { version: Number(newest.number), hash: newest.viewFor(readLabels(row.labels)).hash }
+  }
+
   #stateOf(row: NodeRecord, isConnected: boolean): NodeState {
     if (row.revoked_at_ms !== null) {
       return 'revoked'
@@ -305,12 +312,11 @@ export class NodeRegistry {
     if (!isConnected) {
       return 'lost'
     }
-    const newest = this.#versions.current()
-    if (newest !== undefined && row.rejected_hash === newest.hash) {
+    const desired = this.#desiredOf(row)
+    if (desired.hash !== '' && row.rejected_hash === desired.hash) {
       return 'rejected'
     }
-    const version = newest === undefined ? 0 : Number(newest.number)
-    return row.version === version && row.hash === (newest?.hash ?? '') ? 'in-sync' : 'updating'
+    return row.version === desired.version && row.hash === desired.hash ? 'in-sync' : 'updating'
   }
 }
 

@@ -10,7 +10,7 @@ function problemsOf(kind: Kind, input: unknown) {
 it('fills in every default of a router, in the order of the schema', () => {
   const { spec } = toDocument('router', { service: 's', name: 'r' })
   expect(JSON.stringify(spec)).toBe(
-    '{"name":"r","entryPoints":[],"match":{"hosts":[],"pathPrefixes":[],"pathRegexes":[],"methods":[],"clientRanges":[]},"priority":0,"service":"s"}',
+    '{"name":"r","entryPoints":[],"match":{"hosts":[],"pathPrefixes":[],"pathRegexes":[],"methods":[],"clientRanges":[]},"priority":0,"service":"s","nodes":{}}',
   )
 })
 

@@ -80,6 +80,10 @@ export const Router = Type.Object(
       description: 'higher wins before specificity is looked at',
     }),
     service: Reference,
+    nodes: Type.Record(Type.String(), Type.String(), {
+      default: {},
+      description: 'labels that a node must have to get this router; empty: every node',
+    }),
   },
   strict,
 )

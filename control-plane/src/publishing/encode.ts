@@ -18,7 +18,8 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
     case 'entry-point':
       return { $case: 'entryPoint', value: toEntryPoint(resource.spec) }
     case 'router':
-      return { $case: 'router', value: resource.spec }
+      // One that was stored before the field existed has none.
+      return { $case: 'router', value: { ...resource.spec, nodes: resource.spec.nodes ?? {} } }
     case 'service':
       return { $case: 'service', value: toService(resource.spec) }
     case 'certificate': {

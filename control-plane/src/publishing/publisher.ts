@@ -4,7 +4,7 @@
  * newest version with its encoded resources is kept in memory, so reading never touches the database.
  */
 import type { CertificateAuthority } from '../certificates/authority.ts'
-import { DEFAULT_SETTINGS, idOf, type ResourceId } from '../model/configuration.ts'
+import { DEFAULT_SETTINGS, idOf, keyOf, type ResourceId } from '../model/configuration.ts'
 import type { Problem } from '../model/kinds.ts'
 import { limits } from '../model/limits.ts'
 import { findWarnings } from '../model/warnings.ts'
@@ -213,8 +213,4 @@ function outcomeOf(candidate: Candidate, before: PublishedState): ChangeOutcome 
   const id = idOf(candidate.resource)
   if (before.find(id) === undefined) return { ...id, change: 'created' }
   return { ...id, change: isUnchanged(candidate, before) ? 'unchanged' : 'replaced' }
-}
-
-function keyOf({ kind, name }: ResourceId): string {
-  return `${kind} ${name}`
 }

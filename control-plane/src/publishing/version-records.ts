@@ -1,6 +1,7 @@
 /** The newest version, between its rows and memory. */
 import { idOf, type ResourceId } from '../model/configuration.ts'
 import type { Kind } from '../model/kinds.ts'
+import type { Labels } from '../model/labels.ts'
 import type { Resource } from '../model/resources.ts'
 import type { Database } from '../store/database.ts'
 import {
@@ -17,6 +18,7 @@ import { toCandidate } from './preparation.ts'
 import { PublishedState, type ResourceRecord } from './published-state.ts'
 import type { PublishedVersion } from './published-version.ts'
 import { hashOf } from './version-hash.ts'
+import { VersionViews } from './version-views.ts'
 
 export interface NewestVersion {
   /** Undefined before the first version. */
@@ -103,11 +105,14 @@ function toPublished(
   state: PublishedState,
   row: Pick<VersionRow, 'is_empty_on_purpose'>,
 ): PublishedVersion {
+  const views = new VersionViews(state, {
+    hash,
+    isEmptyOnPurpose: row.is_empty_on_purpose === 1,
+  })
   return Object.freeze({
     number: BigInt(number),
     hash,
-    resources: Array.from(state.records, ({ encoded }) => encoded),
-    isEmptyOnPurpose: row.is_empty_on_purpose === 1,
+    viewFor: (labels: Labels) => views.viewFor(labels),
   })
 }
 

@@ -31,7 +31,10 @@ export function entryPoint(name: string, address: string): Buffer {
 
 export function router(name: string, service: string, hosts: string[] = []): Buffer {
   const match = { hosts, pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }
-  return encode({ $case: 'router', value: { name, entryPoints: [], match, priority: 0, service } })
+  return encode({
+    $case: 'router',
+    value: { name, entryPoints: [], match, priority: 0, service, nodes: {} },
+  })
 }
 
 export function service(name: string, ...urls: string[]): Buffer {

@@ -188,6 +188,11 @@ export class VersionSwitch {
       this.#problems = []
       return { kind: 'applied', isNew: false }
     }
+    if (this.#running?.hash === candidate.hash) {
+      // What was published does not concern this node: only the number is new.
+      await this.#run(offer, this.#running.logsPerSecondPerNode)
+      return { kind: 'applied', isNew: true }
+    }
     const refusal = this.#refusal(candidate)
     if (refusal !== undefined) return { kind: 'rejected', problems: [refusal], isLocal: false }
     const resources = candidate.resources.resources()
@@ -211,12 +216,17 @@ export class VersionSwitch {
   }
 
   async #commit(offer: Offer, plan: SocketPlan, logsPerSecondPerNode: number): Promise<void> {
-    const { sockets, store, logger } = this.#options
+    const { sockets, logger } = this.#options
     sockets.commit(plan)
     for (const socket of plan.opened) {
       const name = [...plan.entryPoints].find(([, bound]) => bound.socket === socket)?.[0]
       logger.info({ entryPoint: name, address: socket.address }, 'listening')
     }
+    await this.#run(offer, logsPerSecondPerNode)
+  }
+
+  async #run(offer: Offer, logsPerSecondPerNode: number): Promise<void> {
+    const { store, logger } = this.#options
     const { version, hash, resources } = offer.candidate
     const appliedAtMs = offer.appliedAtMs ?? Date.now()
     const { source } = offer

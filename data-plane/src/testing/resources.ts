@@ -40,7 +40,7 @@ export function encodeRouter(
     methods: methods ?? [],
     clientRanges: clientRanges ?? [],
   }
-  const value = { name, entryPoints: [], match, priority, service }
+  const value = { name, entryPoints: [], match, priority, service, nodes: {} }
   return encode({ $case: 'router', value })
 }
 

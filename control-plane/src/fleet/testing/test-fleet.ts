@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { CertificateAuthority } from '../../certificates/authority.ts'
 import type { PublishedVersion, VersionSource } from '../../publishing/published-version.ts'
+import { digestOf } from '../../publishing/version-hash.ts'
 import {
   type Database,
   openDatabase,
@@ -33,7 +34,15 @@ export class TestVersions implements VersionSource {
   }
 
   publish(number: bigint, resources: readonly Uint8Array[] = []): PublishedVersion {
-    const version = { number, hash: hashOf(number), resources, isEmptyOnPurpose: true }
+    const hash = hashOf(number)
+    const entries = new Map(
+      resources.map((encoded, index) => [
+        `router r${index}`,
+        { encoded, digest: digestOf(encoded), needs: [] },
+      ]),
+    )
+    const view = { hash, entries, isEmptyOnPurpose: true }
+    const version = { number, hash, viewFor: () => view }
     this.#current = version
     for (const listener of this.#listeners) {
       listener(version)

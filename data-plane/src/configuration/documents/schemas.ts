@@ -20,6 +20,9 @@ export const documentLimits = Object.freeze({
   queueMax: 100_000,
   timeoutMsMax: 86_400_000,
   logsPerSecondMax: 1_000,
+  labelsMax: 32,
+  labelKeyCharactersMax: 63,
+  labelValueCharactersMax: 255,
   textCharactersMax: 2_048,
   pemCharactersMax: 262_144,
 })
@@ -82,6 +85,7 @@ const RouterDocument = Type.Object(
       Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647, default: 0 }),
     ),
     service: Reference,
+    nodes: Type.Optional(Type.Record(Type.String(), Type.String(), { default: {} })),
   },
   STRICT,
 )

@@ -100,6 +100,16 @@ export interface Router {
   /** Higher wins before specificity is looked at; 0 is the default, negative values are allowed. */
   priority: number
   service: string
+  /**
+   * The labels that a node must have to get this router; empty: every node. The control plane chooses, so a
+   * node that gets a router serves it.
+   */
+  nodes: { [key: string]: string }
+}
+
+export interface Router_NodesEntry {
+  key: string
+  value: string
 }
 
 /** All conditions that are given must hold; within one list, any. An empty match takes every request. */
@@ -558,7 +568,7 @@ export const EntryPoint: MessageFns<EntryPoint> = {
 }
 
 function createBaseRouter(): Router {
-  return { name: '', entryPoints: [], match: undefined, priority: 0, service: '' }
+  return { name: '', entryPoints: [], match: undefined, priority: 0, service: '', nodes: {} }
 }
 
 export const Router: MessageFns<Router> = {
@@ -578,6 +588,9 @@ export const Router: MessageFns<Router> = {
     if (message.service !== '') {
       writer.uint32(42).string(message.service)
     }
+    globalThis.Object.entries(message.nodes).forEach(([key, value]: [string, string]) => {
+      Router_NodesEntry.encode({ key: key as any, value }, writer.uint32(50).fork()).join()
+    })
     return writer
   },
 
@@ -634,6 +647,17 @@ export const Router: MessageFns<Router> = {
             message.service = reader.string()
             continue
           }
+          case 6: {
+            if (tag !== 50) {
+              break
+            }
+
+            const entry6 = Router_NodesEntry.decode(reader, reader.uint32())
+            if (entry6.value !== undefined) {
+              message.nodes[entry6.key] = entry6.value
+            }
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -659,6 +683,82 @@ export const Router: MessageFns<Router> = {
         : undefined
     message.priority = object.priority ?? 0
     message.service = object.service ?? ''
+    message.nodes = (globalThis.Object.entries(object.nodes ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value)
+        }
+        return acc
+      },
+      {},
+    )
+    return message
+  },
+}
+
+function createBaseRouter_NodesEntry(): Router_NodesEntry {
+  return { key: '', value: '' }
+}
+
+export const Router_NodesEntry: MessageFns<Router_NodesEntry> = {
+  encode(message: Router_NodesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== '') {
+      writer.uint32(10).string(message.key)
+    }
+    if (message.value !== '') {
+      writer.uint32(18).string(message.value)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Router_NodesEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseRouter_NodesEntry()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break
+            }
+
+            message.key = reader.string()
+            continue
+          }
+          case 2: {
+            if (tag !== 18) {
+              break
+            }
+
+            message.value = reader.string()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Router_NodesEntry>, I>>(base?: I): Router_NodesEntry {
+    return Router_NodesEntry.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Router_NodesEntry>, I>>(object: I): Router_NodesEntry {
+    const message = createBaseRouter_NodesEntry()
+    message.key = object.key ?? ''
+    message.value = object.value ?? ''
     return message
   },
 }
