@@ -165,19 +165,23 @@ export const ApplyAnswer = Type.Object(
 
 const Labels = Type.Record(Type.String(), Type.String())
 
+const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+
 export const NodeAnswer = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
     labels: Labels,
-    state: Type.Enum(['in-sync', 'updating', 'rejected', 'lost', 'revoked']),
+    state: Type.Enum(['in-sync', 'updating', 'rejected', 'lost', 'draining', 'revoked']),
     isConnected: Type.Boolean(),
     connectedAt: NullableTime,
     lastSeenAt: NullableTime,
+    desiredVersion: Type.Integer({ description: 'what the node should run; 0: nothing yet' }),
+    desiredHash: Type.String({ description: 'of what concerns this node' }),
     version: Type.Integer({ description: '0: the node runs none' }),
     hash: Type.String(),
     appliedAt: NullableTime,
-    tookMs: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    tookMs: NullableInteger,
     rejected: Type.Unsafe({
       type: ['object', 'null'],
       properties: {
@@ -186,10 +190,27 @@ export const NodeAnswer = Type.Object(
         problems: Type.Array(ProblemSchema),
       },
     }),
+    missingFeatures: Type.Array(
+      Type.Object({
+        feature: Type.String(),
+        kind: Type.Enum([...KINDS]),
+        name: Type.String(),
+        field: Type.String(),
+      }),
+      {
+        description:
+          "what the node's software cannot do, each with one resource of the desired version that needs it; the node keeps what it runs",
+      },
+    ),
     softwareVersion: Type.String(),
     features: Type.Array(Type.String()),
     bootId: Type.String(),
     workers: Type.Integer(),
+    uptimeSeconds: NullableInteger,
+    clockOffsetMs: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: "the node's clock less the control plane's",
+    }),
     certificateExpiresAt: Time,
     enrolledAt: Time,
     address: Type.String(),

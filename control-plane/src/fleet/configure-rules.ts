@@ -2,7 +2,8 @@
 import { type Hello, type Problem, type Rejected, ResourceKind } from '@sluice/proto'
 import { invalid } from './fleet-refusal.ts'
 import { fleetLimits as limits } from './limits.ts'
-import type { ConnectedNode, NodeProblem } from './node-registry.ts'
+import type { ConnectedNode } from './node-registry.ts'
+import type { NodeProblem } from './node-view.ts'
 
 const printable = /^[\x21-\x7e]+$/
 const hashPattern = /^[0-9a-f]{64}$/
@@ -37,6 +38,8 @@ export function readHello(hello: Hello, nodeId: string, address: string): Connec
     version,
     hash: hello.hash,
     appliedAtMs: readTime('hello.applied_at_ms', hello.appliedAtMs),
+    timeMs: readTime('hello.time_ms', hello.timeMs),
+    uptimeMs: readTime('hello.uptime_ms', hello.uptimeMs),
   }
 }
 
@@ -74,7 +77,7 @@ function readWhole(field: string, value: bigint): number {
   return Number(value)
 }
 
-function readTime(field: string, timeMs: bigint): number {
+export function readTime(field: string, timeMs: bigint): number {
   // The last moment that a Date can hold.
   if (timeMs > 8_640_000_000_000_000n) {
     throw invalid(`${field}: is not a time`)

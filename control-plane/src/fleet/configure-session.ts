@@ -7,7 +7,8 @@ import { status } from '@grpc/grpc-js'
 import type { Applied, ConfigureRequest, Hello, Rejected } from '@sluice/proto'
 import type { CertificateAuthority } from '../certificates/authority.ts'
 import type { VersionSource } from '../publishing/published-version.ts'
-import { readHello, readProblems } from './configure-rules.ts'
+import type { VersionView } from '../publishing/version-view.ts'
+import { readHello, readProblems, readTime } from './configure-rules.ts'
 import { issueNode } from './enrolment.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
@@ -45,13 +46,15 @@ export class ConfigureSession implements LiveSession {
   #lastSent: VersionStamp | undefined
   #running: VersionStamp = { version: 0n, hash: '' }
   #rejectedHash: string | undefined
-  #takesDeltas = false
+  #features: ReadonlySet<string> = new Set()
 
   constructor(options: ConfigureSessionOptions) {
     const { stream, timings } = options
     this.#options = options
     this.#stream = stream
-    this.#liveness = new Liveness(stream, timings)
+    this.#liveness = new Liveness(stream, timings, (timeMs) => {
+      options.registry.clockRead(options.node.id, this, timeMs)
+    })
     this.#helloTimer = setTimeout(() => {
       stream.end(status.DEADLINE_EXCEEDED, `hello is due within ${timings.helloDueMs / 1_000} s`)
     }, timings.helloDueMs)
@@ -84,10 +87,10 @@ export class ConfigureSession implements LiveSession {
     const { node, frames } = this.#options
     const view = newest.viewFor(node.labels)
     const stamp = { version: newest.number, hash: view.hash }
-    if (!this.#isNeeded(stamp)) {
+    if (!this.#isNeeded(stamp) || this.#lacks(view)) {
       return
     }
-    const base = this.#takesDeltas ? this.#running : undefined
+    const base = this.#features.has('delta') ? this.#running : undefined
     const frame = frames.frameOf(newest.number, view, base)
     this.#lastSent = stamp
     if (frame.length > limits.answerBytesMax) {
@@ -119,7 +122,7 @@ export class ConfigureSession implements LiveSession {
       case 'renewal':
         return this.#renew(message.value.csrPem)
       case 'pong':
-        return this.#liveness.pong(message.value.id)
+        return this.#liveness.pong(message.value.id, readTime('pong.time_ms', message.value.timeMs))
       case 'full':
         this.#inFlight = undefined
         this.#lastSent = undefined
@@ -146,7 +149,7 @@ export class ConfigureSession implements LiveSession {
       case 'admitted':
     }
     this.#running = { version: hello.version, hash: hello.hash }
-    this.#takesDeltas = connected.features.includes('delta')
+    this.#features = new Set(connected.features)
     this.#rejectedHash = await registry.connected(node.id, this, connected)
     if (!this.#stream.isOpen) {
       // It ended while we waited, so its goodbye came too early to count.
@@ -164,6 +167,11 @@ export class ConfigureSession implements LiveSession {
     const isSame = (stamp: VersionStamp | undefined) =>
       stamp?.version === newest.version && stamp.hash === newest.hash
     return newest.hash !== this.#rejectedHash && !isSame(this.#running) && !isSame(this.#lastSent)
+  }
+
+  /** The registry shows what is missing. */
+  #lacks(view: VersionView): boolean {
+    return view.needs.some(({ feature }) => !this.#features.has(feature))
   }
 
   #rememberSent({ version, hash }: VersionStamp): void {

@@ -17,44 +17,8 @@ import {
   revokeNode,
   updateNode,
 } from '../store/nodes.ts'
-import { readLabels } from './labels.ts'
 import { fleetTimings } from './limits.ts'
-
-export type NodeState = 'in-sync' | 'updating' | 'rejected' | 'lost' | 'revoked'
-
-export interface NodeProblem {
-  readonly kind: string
-  readonly name: string
-  readonly field: string
-  readonly reason: string
-}
-
-/** A node as the API shows it. */
-export interface NodeView {
-  readonly id: string
-  readonly name: string
-  readonly labels: Readonly<Record<string, string>>
-  readonly state: NodeState
-  readonly isConnected: boolean
-  readonly connectedAt: string | null
-  readonly lastSeenAt: string | null
-  readonly version: number
-  readonly hash: string
-  readonly appliedAt: string | null
-  readonly tookMs: number | null
-  readonly rejected: {
-    readonly version: number
-    readonly at: string
-    readonly problems: readonly NodeProblem[]
-  } | null
-  readonly softwareVersion: string
-  readonly features: readonly string[]
-  readonly bootId: string
-  readonly workers: number
-  readonly certificateExpiresAt: string
-  readonly enrolledAt: string
-  readonly address: string
-}
+import { type LiveNode, type NodeProblem, type NodeView, presentNode } from './node-view.ts'
 
 export interface EnrolledNode {
   readonly id: string
@@ -74,14 +38,9 @@ export interface ConnectedNode {
   readonly hash: string
   /** 0: nothing runs. */
   readonly appliedAtMs: number
-}
-
-interface LiveNode {
-  /** Whose connection it is: a late goodbye of an older one must not count. */
-  readonly session: object
-  readonly connectedAtMs: number
-  lastSeenAtMs: number
-  savedAtMs: number
+  /** By the node's clock; 0: it does not tell. */
+  readonly timeMs: number
+  readonly uptimeMs: number
 }
 
 export class NodeRegistry {
@@ -206,6 +165,8 @@ export class NodeRegistry {
     this.#live.set(nodeId, {
       session,
       connectedAtMs: nowMs,
+      startedAtMs: nowMs - node.uptimeMs,
+      clockOffsetMs: node.timeMs === 0 ? undefined : node.timeMs - nowMs,
       lastSeenAtMs: nowMs,
       savedAtMs: nowMs,
     })
@@ -238,6 +199,12 @@ export class NodeRegistry {
       live.savedAtMs = live.lastSeenAtMs
       await updateNode(this.#db, nodeId, { last_seen_at_ms: live.lastSeenAtMs })
     }
+  }
+
+  /** What the node's clock shows at this moment. */
+  clockRead(nodeId: string, session: object, nodeTimeMs: number): void {
+    const live = this.#live.get(nodeId)
+    if (live?.session === session) live.clockOffsetMs = nodeTimeMs - this.#now()
   }
 
   async applied(
@@ -274,49 +241,8 @@ export class NodeRegistry {
   }
 
   #toView(row: NodeRecord): NodeView {
-    const live = this.#live.get(row.id)
-    return {
-      id: row.id,
-      name: row.name,
-      labels: readLabels(row.labels),
-      state: this.#stateOf(row, live !== undefined),
-      isConnected: live !== undefined,
-      connectedAt: toIso(live?.connectedAtMs ?? row.connected_at_ms),
-      lastSeenAt: toIso(live?.lastSeenAtMs ?? row.last_seen_at_ms),
-      version: row.version,
-      hash: row.hash,
-      appliedAt: toIso(row.applied_at_ms),
-      tookMs: row.took_ms,
-      rejected: toRejection(row),
-      softwareVersion: row.software_version,
-      features: JSON.parse(row.features) as string[],
-      bootId: row.boot_id,
-      workers: row.workers,
-      certificateExpiresAt: new Date(row.certificate_expires_at_ms).toISOString(),
-      enrolledAt: new Date(row.enrolled_at_ms).toISOString(),
-      address: row.address,
-    }
-  }
-
-  /** What the node should run; 0 and empty before the first version. */
-  #desiredOf(row: NodeRecord): { version: number; hash: string } {
     const newest = this.#versions.current()
-    if (newest === undefined) return { version: 0, hash: '' }
-    return { version: Number(newest.number), hash: newest.viewFor(readLabels(row.labels)).hash }
-  }
-
-  #stateOf(row: NodeRecord, isConnected: boolean): NodeState {
-    if (row.revoked_at_ms !== null) {
-      return 'revoked'
-    }
-    if (!isConnected) {
-      return 'lost'
-    }
-    const desired = this.#desiredOf(row)
-    if (desired.hash !== '' && row.rejected_hash === desired.hash) {
-      return 'rejected'
-    }
-    return row.version === desired.version && row.hash === desired.hash ? 'in-sync' : 'updating'
+    return presentNode(row, this.#live.get(row.id), newest, this.#now())
   }
 }
 
@@ -326,18 +252,3 @@ const noRejection = Object.freeze({
   rejected_at_ms: null,
   rejected_problems: null,
 })
-
-function toRejection(row: NodeRecord): NodeView['rejected'] {
-  if (row.rejected_version === null || row.rejected_at_ms === null) {
-    return null
-  }
-  return {
-    version: row.rejected_version,
-    at: new Date(row.rejected_at_ms).toISOString(),
-    problems: JSON.parse(row.rejected_problems ?? '[]') as NodeProblem[],
-  }
-}
-
-function toIso(timeMs: number | null): string | null {
-  return timeMs === null ? null : new Date(timeMs).toISOString()
-}

@@ -15,7 +15,7 @@ function view(...resources: readonly [string, string][]): VersionView {
     }),
   )
   const hash = hashOf(Array.from(entries.values(), ({ digest }) => digest))
-  return { hash, entries, isEmptyOnPurpose: false }
+  return { hash, entries, needs: [], isEmptyOnPurpose: false }
 }
 
 function read(frame: Buffer): Update {

@@ -6,7 +6,7 @@ import { isSelected, type Labels } from '../model/labels.ts'
 import { findConcerned } from './concerned-resources.ts'
 import type { PublishedState } from './published-state.ts'
 import { hashOf } from './version-hash.ts'
-import type { VersionView } from './version-view.ts'
+import { needsOf, type VersionView } from './version-view.ts'
 
 export class VersionViews {
   readonly whole: VersionView
@@ -16,7 +16,11 @@ export class VersionViews {
 
   constructor(state: PublishedState, whole: { hash: string; isEmptyOnPurpose: boolean }) {
     this.#state = state
-    this.whole = Object.freeze({ ...whole, entries: state.entries })
+    this.whole = Object.freeze({
+      ...whole,
+      entries: state.entries,
+      needs: needsOf(state.entries),
+    })
     this.#selectors = distinctSelectors(state)
   }
 
@@ -39,6 +43,7 @@ export class VersionViews {
     return Object.freeze({
       hash: hashOf(Array.from(entries.values(), ({ digest }) => digest)),
       entries,
+      needs: needsOf(entries),
       // A node for which there are no routers among those of others is meant to have none.
       isEmptyOnPurpose: this.whole.isEmptyOnPurpose || this.#state.configuration.counts.routers > 0,
     })

@@ -1,4 +1,4 @@
-/** `sluice nodes` and `sluice node revoke`: the fleet, and the end of one node's membership. */
+/** `sluice nodes` and `sluice node`: the fleet, all that is known of one node, the end of its membership. */
 import type { Command } from 'commander'
 import { type ProblemDetail, problemText } from '../failures.ts'
 import { type RunAction, show } from '../session.ts'
@@ -12,13 +12,30 @@ interface FleetNode {
   readonly state: string
   readonly isConnected: boolean
   readonly lastSeenAt: string | null
+  readonly desiredVersion: number
   readonly version: number
   readonly appliedAt: string | null
+  readonly missingFeatures: readonly (ResourceRef & {
+    readonly feature: string
+    readonly field: string
+  })[]
+  readonly softwareVersion: string
+  readonly features: readonly string[]
   readonly workers: number
+  readonly uptimeSeconds: number | null
+  readonly clockOffsetMs: number | null
+  readonly certificateExpiresAt: string
+  readonly enrolledAt: string
+  readonly address: string
   readonly rejected: {
     readonly version: number
     readonly problems: readonly ProblemDetail[]
   } | null
+}
+
+interface ResourceRef {
+  readonly kind: string
+  readonly name: string
 }
 
 interface FleetNodes {
@@ -35,16 +52,24 @@ export function addNodeCommands(program: Command, run: RunAction): void {
       }),
     )
 
-  program
-    .command('node')
-    .description('act on one node')
+  const node = program.command('node').description('show one node or act on it')
+  node
+    .command('show <name>')
+    .description('show all that is known of a node')
+    .action((name: string) =>
+      run(async (session) => {
+        const path = `nodes/${encodeURIComponent(name)}`
+        show(session, (await session.admin.get(path)) as FleetNode, nodeText)
+      }),
+    )
+  node
     .command('revoke <name>')
     .description('cut a node off for good; it must join again under another name')
     .action((name: string) =>
       run(async (session) => {
         const path = `nodes/${encodeURIComponent(name)}/revoke`
         const { body } = await session.admin.send('POST', path)
-        show(session, body as FleetNode, (node) => `node ${node.name} revoked`)
+        show(session, body as FleetNode, (revoked) => `node ${revoked.name} revoked`)
       }),
     )
 }
@@ -54,7 +79,7 @@ function nodesText({ items }: FleetNodes): string {
     node.name,
     node.state,
     node.isConnected ? 'yes' : 'no',
-    node.version,
+    versionText(node),
     timeText(node.appliedAt),
     timeText(node.lastSeenAt),
     node.workers,
@@ -70,13 +95,45 @@ function nodesText({ items }: FleetNodes): string {
     'WORKERS',
     'LABELS',
   ]
-  return [table(heading, rows), ...items.flatMap(rejectionLines)].join('\n')
+  return [table(heading, rows), ...items.flatMap(refusalLines)].join('\n')
 }
 
 /** A table has no room for why a version was refused, and it is what an operator must know next. */
-function rejectionLines({ name, rejected }: FleetNode): string[] {
-  if (rejected === null) return []
-  return rejected.problems.map(
+function refusalLines(node: FleetNode): string[] {
+  const { name, rejected, missingFeatures, desiredVersion, softwareVersion } = node
+  const problems = rejected?.problems.map(
     (problem) => `${name} refused version ${rejected.version}: ${problemText(problem)}`,
   )
+  const lacks = missingFeatures.map(
+    ({ feature, kind, ...need }) =>
+      `${name} does not get version ${desiredVersion}: its software ${softwareVersion} lacks "${feature}", which ${kind} "${need.name}" needs for ${need.field}`,
+  )
+  return [...(problems ?? []), ...lacks]
+}
+
+/** What it runs, and what it should run where that is another one. */
+function versionText({ version, desiredVersion }: FleetNode): string {
+  return version === desiredVersion ? `${version}` : `${version} of ${desiredVersion}`
+}
+
+function nodeText(node: FleetNode): string {
+  const rows = [
+    ['name', node.name],
+    ['id', node.id],
+    ['state', node.state],
+    ['labels', labelsText(node.labels)],
+    ['connected', node.isConnected ? `yes, from ${node.address}` : 'no'],
+    ['last seen', timeText(node.lastSeenAt)],
+    ['desired version', `${node.desiredVersion}`],
+    ['applied version', `${node.version}`],
+    ['applied', timeText(node.appliedAt)],
+    ['software', node.softwareVersion],
+    ['features', node.features.join(', ')],
+    ['workers', `${node.workers}`],
+    ['up for', node.uptimeSeconds === null ? '' : `${node.uptimeSeconds} s`],
+    ['clock', node.clockOffsetMs === null ? '' : `${node.clockOffsetMs} ms ahead`],
+    ['certificate until', timeText(node.certificateExpiresAt)],
+    ['joined', timeText(node.enrolledAt)],
+  ]
+  return [table(['NODE', ''], rows), ...refusalLines(node)].join('\n')
 }

@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { CertificateAuthority } from '../../certificates/authority.ts'
 import type { PublishedVersion, VersionSource } from '../../publishing/published-version.ts'
 import { digestOf } from '../../publishing/version-hash.ts'
+import type { ViewNeed } from '../../publishing/version-view.ts'
 import {
   type Database,
   openDatabase,
@@ -18,11 +19,14 @@ import { Vault } from '../../store/vault.ts'
 import { Telemetry } from '../../telemetry/telemetry.ts'
 import { FleetServer, type FleetServerOptions } from '../fleet-server.ts'
 import { JoinTokens } from '../join-tokens.ts'
-import { NodeRegistry, type NodeView } from '../node-registry.ts'
+import { NodeRegistry } from '../node-registry.ts'
+import type { NodeView } from '../node-view.ts'
 
 export class TestVersions implements VersionSource {
   readonly #listeners = new Set<(version: PublishedVersion) => void>()
   #current: PublishedVersion | undefined
+  /** What the next versions ask of nodes. */
+  needs: readonly ViewNeed[] = []
 
   current(): PublishedVersion | undefined {
     return this.#current
@@ -41,7 +45,7 @@ export class TestVersions implements VersionSource {
         { encoded, digest: digestOf(encoded), needs: [] },
       ]),
     )
-    const view = { hash, entries, isEmptyOnPurpose: true }
+    const view = { hash, entries, needs: this.needs, isEmptyOnPurpose: true }
     const version = { number, hash, viewFor: () => view }
     this.#current = version
     for (const listener of this.#listeners) {

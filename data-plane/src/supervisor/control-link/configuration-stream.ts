@@ -86,7 +86,7 @@ export class ConfigurationStream {
         this.#handlers.onRenewal(message.value)
         break
       case 'ping':
-        this.send({ $case: 'pong', value: { id: message.value.id } })
+        this.send({ $case: 'pong', value: { id: message.value.id, timeMs: BigInt(Date.now()) } })
         break
       case undefined:
         // A message of a newer control plane.

@@ -39,7 +39,11 @@ export interface ControlLinkOptions {
   readonly onLogsStored: (bootId: string, sequence: bigint) => void
 }
 
-const FEATURES: readonly string[] = ['delta']
+/**
+ * What this software can do beyond the first release. A field of a resource that older software would pass
+ * over has its name here and in the control plane's model/features.ts.
+ */
+const FEATURES: readonly string[] = ['delta', 'proxy-protocol']
 
 export class ControlLink {
   readonly #options: ControlLinkOptions
@@ -196,6 +200,7 @@ export class ControlLink {
       workers,
       timeMs: BigInt(Date.now()),
       appliedAtMs: BigInt(running?.appliedAtMs ?? 0),
+      uptimeMs: BigInt(Math.round(process.uptime() * 1_000)),
     }
   }
 

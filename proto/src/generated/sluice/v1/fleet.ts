@@ -43,6 +43,8 @@ export interface Hello {
   timeMs: bigint
   /** Milliseconds since the epoch at which the running version was applied; 0: none runs. */
   appliedAtMs: bigint
+  /** Milliseconds since the supervisor started. */
+  uptimeMs: bigint
 }
 
 export interface Applied {
@@ -76,6 +78,8 @@ export interface Ping {
 
 export interface Pong {
   id: bigint
+  /** Milliseconds since the epoch by the node's clock. */
+  timeMs: bigint
 }
 
 function createBaseConfigureRequest(): ConfigureRequest {
@@ -342,6 +346,7 @@ function createBaseHello(): Hello {
     workers: 0,
     timeMs: 0n,
     appliedAtMs: 0n,
+    uptimeMs: 0n,
   }
 }
 
@@ -388,6 +393,14 @@ export const Hello: MessageFns<Hello> = {
         )
       }
       writer.uint32(72).uint64(message.appliedAtMs)
+    }
+    if (message.uptimeMs !== 0n) {
+      if (BigInt.asUintN(64, message.uptimeMs) !== message.uptimeMs) {
+        throw new globalThis.Error(
+          'value provided for field message.uptimeMs of type uint64 too large',
+        )
+      }
+      writer.uint32(80).uint64(message.uptimeMs)
     }
     return writer
   },
@@ -477,6 +490,14 @@ export const Hello: MessageFns<Hello> = {
             message.appliedAtMs = reader.uint64() as bigint
             continue
           }
+          case 10: {
+            if (tag !== 80) {
+              break
+            }
+
+            message.uptimeMs = reader.uint64() as bigint
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -508,6 +529,8 @@ export const Hello: MessageFns<Hello> = {
       object.appliedAtMs !== undefined && object.appliedAtMs !== null
         ? BigInt(object.appliedAtMs)
         : 0n
+    message.uptimeMs =
+      object.uptimeMs !== undefined && object.uptimeMs !== null ? BigInt(object.uptimeMs) : 0n
     return message
   },
 }
@@ -906,7 +929,7 @@ export const Ping: MessageFns<Ping> = {
 }
 
 function createBasePong(): Pong {
-  return { id: 0n }
+  return { id: 0n, timeMs: 0n }
 }
 
 export const Pong: MessageFns<Pong> = {
@@ -916,6 +939,14 @@ export const Pong: MessageFns<Pong> = {
         throw new globalThis.Error('value provided for field message.id of type uint64 too large')
       }
       writer.uint32(8).uint64(message.id)
+    }
+    if (message.timeMs !== 0n) {
+      if (BigInt.asUintN(64, message.timeMs) !== message.timeMs) {
+        throw new globalThis.Error(
+          'value provided for field message.timeMs of type uint64 too large',
+        )
+      }
+      writer.uint32(16).uint64(message.timeMs)
     }
     return writer
   },
@@ -941,6 +972,14 @@ export const Pong: MessageFns<Pong> = {
             message.id = reader.uint64() as bigint
             continue
           }
+          case 2: {
+            if (tag !== 16) {
+              break
+            }
+
+            message.timeMs = reader.uint64() as bigint
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -959,6 +998,8 @@ export const Pong: MessageFns<Pong> = {
   fromPartial<I extends Exact<DeepPartial<Pong>, I>>(object: I): Pong {
     const message = createBasePong()
     message.id = object.id !== undefined && object.id !== null ? BigInt(object.id) : 0n
+    message.timeMs =
+      object.timeMs !== undefined && object.timeMs !== null ? BigInt(object.timeMs) : 0n
     return message
   },
 }
