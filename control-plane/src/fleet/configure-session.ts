@@ -12,6 +12,7 @@ import { readHello, readProblems, readTime } from './configure-rules.ts'
 import { issueNode } from './enrolment.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
+import type { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetLimits as limits } from './limits.ts'
 import { Liveness } from './liveness.ts'
 import type { NodeRegistry } from './node-registry.ts'
@@ -29,6 +30,7 @@ export interface ConfigureSessionOptions {
   readonly authority: CertificateAuthority
   readonly versions: VersionSource
   readonly frames: UpdateFrames
+  readonly largeUpdates: LargeUpdates
   readonly timings: FleetTimings
   readonly log: FleetLog
 }
@@ -42,6 +44,10 @@ export class ConfigureSession implements LiveSession {
   readonly #sent = new Map<bigint, string>()
   #answerTimer: NodeJS.Timeout | undefined
   #isAdmitted = false
+  /** It waits to send a large update. */
+  #isQueued = false
+  /** Ends its turn with a large update. */
+  #leaveTurn: (() => void) | undefined
   #inFlight: VersionStamp | undefined
   #lastSent: VersionStamp | undefined
   #running: VersionStamp = { version: 0n, hash: '' }
@@ -92,6 +98,10 @@ export class ConfigureSession implements LiveSession {
     }
     const base = this.#features.has('delta') ? this.#running : undefined
     const frame = frames.frameOf(newest.number, view, base)
+    if (frame.length >= limits.largeUpdateBytes && this.#leaveTurn === undefined) {
+      this.#queue(frame.length)
+      return
+    }
     this.#lastSent = stamp
     if (frame.length > limits.answerBytesMax) {
       const fields = { version: Number(newest.number), bytes: frame.length }
@@ -185,8 +195,30 @@ export class ConfigureSession implements LiveSession {
     }
   }
 
+  /** When its turn comes it sends what is the newest then. */
+  #queue(bytes: number): void {
+    if (this.#isQueued) {
+      return
+    }
+    this.#isQueued = true
+    this.#options.largeUpdates.enter(bytes, (leave) => {
+      this.#isQueued = false
+      this.#leaveTurn = leave
+      this.offer()
+      if (this.#inFlight === undefined) {
+        this.#endTurn()
+      }
+    })
+  }
+
+  #endTurn(): void {
+    this.#leaveTurn?.()
+    this.#leaveTurn = undefined
+  }
+
   async #send(frame: Buffer, stamp: VersionStamp): Promise<void> {
     const isWritten = await this.#stream.write(frame, this.#options.timings.updateWriteMs)
+    this.#endTurn()
     if (isWritten && this.#inFlight === stamp) {
       this.#answerTimer = setTimeout(() => this.#settle(stamp), this.#options.timings.answerDueMs)
     }

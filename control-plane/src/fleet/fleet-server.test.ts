@@ -262,9 +262,11 @@ it('sends a version of many megabytes to several nodes', async () => {
 })
 
 it('admits streams at a bounded rate and says so', async () => {
-  await restartWith({ admission: { perSecond: 1, burst: 1 } })
+  await restartWith({ admission: { perSecond: 0.001, burst: 1, waitingMax: 1 } })
   await node.connected()
-  expect(await node.report().ended).toEqual([
+  // Which of the two waits and which is refused is the network's choice.
+  const [first, second] = [node.report().ended, node.report().ended]
+  expect(await Promise.race([first, second])).toEqual([
     status.UNAVAILABLE,
     'too many nodes connect at once; try again later',
   ])

@@ -28,14 +28,20 @@ export const fleetLimits = Object.freeze({
 
   /** Resources of all views together that a delta can start from: some 100 bytes of memory each. */
   baseEntriesMax: 1_000_000,
+  /** An update from this size on waits until the large ones before it have gone out. */
+  largeUpdateBytes: 65_536,
+  largeBytesInFlightMax: 32 * 1_048_576,
+  /** After this, a large update that a slow node still takes no longer holds back others. */
+  largeTurnMs: 5_000,
   /** All encoded updates that are kept to be sent to more nodes. */
   frameBytesMax: 64 * 1_048_576,
 
   /** Streams of nodes per second and at once, so that a whole fleet that comes back does not stall us. */
   admittedPerSecond: 400,
   admittedBurst: 400,
-  enrolmentsPerSecond: 20,
-  enrolmentsBurst: 100,
+  admissionsWaitingMax: 10_000,
+  enrolmentsPerSecond: 100,
+  enrolmentsBurst: 200,
 })
 
 export interface FleetTimings {

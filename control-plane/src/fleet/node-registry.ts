@@ -17,6 +17,7 @@ import {
   revokeNode,
   updateNode,
 } from '../store/nodes.ts'
+import { AppliedAnswers } from './applied-answers.ts'
 import { fleetTimings } from './limits.ts'
 import { type LiveNode, type NodeProblem, type NodeView, presentNode } from './node-view.ts'
 
@@ -47,6 +48,7 @@ export class NodeRegistry {
   readonly #db: Database
   readonly #versions: VersionSource
   readonly #now: () => number
+  readonly #answers: AppliedAnswers
   readonly #live = new Map<string, LiveNode>()
   readonly #goodbyes = new Set<Promise<void>>()
   readonly #revoked = new Set<string>()
@@ -58,6 +60,7 @@ export class NodeRegistry {
     readonly now: () => number
   }) {
     this.#db = options.db
+    this.#answers = new AppliedAnswers(options.db)
     this.#versions = options.versions
     this.#now = options.now
   }
@@ -211,13 +214,7 @@ export class NodeRegistry {
     nodeId: string,
     update: { readonly version: number; readonly hash: string; readonly tookMs: number },
   ): Promise<void> {
-    await updateNode(this.#db, nodeId, {
-      version: update.version,
-      hash: update.hash,
-      applied_at_ms: this.#now(),
-      took_ms: update.tookMs,
-      ...noRejection,
-    })
+    await this.#answers.record({ id: nodeId, ...update, appliedAtMs: this.#now() })
   }
 
   async rejected(
