@@ -61,22 +61,24 @@ async function measure(
   const identities = await enrolNodes(controlPlane, nodes)
   const fleet = new SimulatedFleet(identities, controlPlane.fleetAddress)
   try {
-    say('connecting\n')
+    const phase = (name: string) =>
+      say(`${name} (memory so far: ${Math.round(controlPlane.memoryPeak() / 2 ** 20)} MiB)\n`)
+    phase('connecting')
     const began = performance.now()
     fleet.expect((await statusOf(controlPlane)).version)
     fleet.connect()
     await fleet.applied(WAIT_MS)
     const connectSeconds = (performance.now() - began) / 1_000
-    say('changing one router\n')
+    phase('changing one router')
     const change = await measureChanges(controlPlane, fleet, settings)
-    say('telemetry\n')
+    phase('telemetry')
     const telemetry = await measureTelemetry(controlPlane, fleet, settings)
     const before = controlPlane.memoryPeak()
-    say('restarting\n')
+    phase('restarting')
     const restart = await measureRestart(controlPlane, nodes)
     const memoryMib = Math.max(before, controlPlane.memoryPeak()) / 2 ** 20
     fleet.stop()
-    say('starting a real node\n')
+    phase('starting a real node')
     await applyCertificates(controlPlane, routers)
     const { joinMs, fromDiskMs } = await measureColdStart(controlPlane, directory)
     return {

@@ -4,6 +4,7 @@
  * copied from.
  */
 import { status } from '@grpc/grpc-js'
+import { fleetLimits as limits } from './limits.ts'
 import type { NodeRegistry } from './node-registry.ts'
 
 export interface LiveStream {
@@ -24,14 +25,25 @@ export class Sessions {
   readonly #configure = new Map<string, LiveSession>()
   readonly #reports = new Map<string, LiveStream>()
   readonly #checks = new Map<string, Promise<void>>()
+  #offering: NodeJS.Immediate | undefined
 
   constructor(registry: NodeRegistry) {
     this.#registry = registry
   }
 
+  /** In slices, so that other work goes on meanwhile. A later call begins anew: what it offers is newer. */
   offerAll(): void {
-    for (const session of this.#configure.values()) {
+    clearImmediate(this.#offering)
+    this.#offerSome([...this.#configure.values()], 0)
+  }
+
+  #offerSome(sessions: readonly LiveSession[], from: number): void {
+    const to = from + limits.offersPerTurn
+    for (const session of sessions.slice(from, to)) {
       session.offer()
+    }
+    if (to < sessions.length) {
+      this.#offering = setImmediate(() => this.#offerSome(sessions, to))
     }
   }
 
