@@ -58,6 +58,7 @@ const kinds = [
       priority: 0,
       service: 'backend',
       nodes: {},
+      drain: false,
     },
     patch: { match: { methods: ['get'] }, priority: -5 },
     patched: {

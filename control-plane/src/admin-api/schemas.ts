@@ -206,6 +206,23 @@ export const NodeAnswer = Type.Object(
     features: Type.Array(Type.String()),
     bootId: Type.String(),
     workers: Type.Integer(),
+    isDraining: Type.Boolean({ description: 'an operator wants it to take no new connections' }),
+    load: Type.Unsafe({
+      type: ['object', 'null'],
+      description: 'what is still open, while the node or something in its version drains',
+      properties: {
+        connectionsOpen: Type.Integer(),
+        exchangesOpen: Type.Integer(),
+        draining: Type.Array(
+          Type.Object({
+            kind: Type.Enum(['router', 'service']),
+            name: Type.String(),
+            serverUrl: Type.String({ description: 'of the server; empty for a router' }),
+            exchangesOpen: Type.Integer(),
+          }),
+        ),
+      },
+    }),
     uptimeSeconds: NullableInteger,
     clockOffsetMs: Type.Unsafe<number | null>({
       type: ['integer', 'null'],

@@ -8,7 +8,7 @@ import type { Applied, ConfigureRequest, Hello, Rejected } from '@sluice/proto'
 import type { CertificateAuthority } from '../certificates/authority.ts'
 import type { VersionSource } from '../publishing/published-version.ts'
 import type { VersionView } from '../publishing/version-view.ts'
-import { readHello, readProblems, readTime } from './configure-rules.ts'
+import { readHello, readLoad, readProblems, readTime } from './configure-rules.ts'
 import { issueNode } from './enrolment.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
@@ -123,7 +123,8 @@ export class ConfigureSession implements LiveSession {
     if (!this.#isAdmitted) {
       throw invalid(`${message.$case} came before hello`)
     }
-    await this.#options.registry.seen(this.#options.node.id, this)
+    const { node, registry } = this.#options
+    await registry.seen(node.id, this)
     switch (message.$case) {
       case 'applied':
         return this.#applied(message.value)
@@ -133,6 +134,8 @@ export class ConfigureSession implements LiveSession {
         return this.#renew(message.value.csrPem)
       case 'pong':
         return this.#liveness.pong(message.value.id, readTime('pong.time_ms', message.value.timeMs))
+      case 'load':
+        return registry.loadRead(node.id, this, readLoad(message.value))
       case 'full':
         this.#inFlight = undefined
         this.#lastSent = undefined
@@ -169,6 +172,7 @@ export class ConfigureSession implements LiveSession {
     this.#isAdmitted = true
     this.#stream.accept()
     this.#liveness.start()
+    await this.#sendStanding(await registry.isDraining(node.id))
     log.info({ node: node.name, nodeId: node.id, address: connected.address }, 'node connected')
     this.offer()
   }
@@ -193,6 +197,19 @@ export class ConfigureSession implements LiveSession {
       }
       this.#sent.delete(oldest)
     }
+  }
+
+  /** A node that cannot drain is shown as such by its features, and goes on as it is. */
+  drain(isDraining: boolean): void {
+    this.#sendStanding(isDraining).catch((error: unknown) => this.#stream.fail(error))
+  }
+
+  async #sendStanding(draining: boolean): Promise<void> {
+    if (!this.#isAdmitted || !this.#features.has('drain')) {
+      return
+    }
+    const message = encodeConfigure({ $case: 'standing', value: { draining } })
+    await this.#stream.write(message, this.#options.timings.smallWriteMs)
   }
 
   /** When its turn comes it sends what is the newest then. */

@@ -122,6 +122,7 @@ export class FleetServer {
     }, identityCheckedEveryMs)
     this.#subscriptions.push(
       versions.onPublished(() => this.#sessions.offerAll()),
+      registry.onDraining((nodeId, isDraining) => this.#sessions.drainNode(nodeId, isDraining)),
       registry.onRevoked((nodeId) => {
         this.#sessions.endNode(nodeId, status.PERMISSION_DENIED, 'the node was revoked')
       }),

@@ -21,6 +21,7 @@ export const fleetLimits = Object.freeze({
   featureCharactersMax: 64,
   workersMax: 1_024,
   problemsMax: 100,
+  drainingObjectsMax: 1_000,
   problemCharactersMax: 500,
   detailsCharactersMax: 1_000,
   /** Updates of one session whose late answers are still known. */

@@ -19,7 +19,13 @@ import {
 } from '../store/nodes.ts'
 import { AppliedAnswers } from './applied-answers.ts'
 import { fleetTimings } from './limits.ts'
-import { type LiveNode, type NodeProblem, type NodeView, presentNode } from './node-view.ts'
+import {
+  type LiveNode,
+  type NodeLoad,
+  type NodeProblem,
+  type NodeView,
+  presentNode,
+} from './node-view.ts'
 
 export interface EnrolledNode {
   readonly id: string
@@ -52,6 +58,7 @@ export class NodeRegistry {
   readonly #live = new Map<string, LiveNode>()
   readonly #goodbyes = new Set<Promise<void>>()
   readonly #revoked = new Set<string>()
+  readonly #drainListeners = new Set<(nodeId: string, isDraining: boolean) => void>()
   readonly #revocationListeners = new Set<(nodeId: string) => void>()
 
   constructor(options: {
@@ -96,6 +103,35 @@ export class NodeRegistry {
   onRevoked(listener: (nodeId: string) => void): () => void {
     this.#revocationListeners.add(listener)
     return () => this.#revocationListeners.delete(listener)
+  }
+
+  /** Whether a node should take no new connections; undefined: there is no such node. */
+  async setDraining(nameOrId: string, isDraining: boolean): Promise<NodeView | undefined> {
+    const row = await this.#findRecord(nameOrId)
+    if (row === undefined) {
+      return undefined
+    }
+    await updateNode(this.#db, row.id, { is_draining: isDraining ? 1 : 0 })
+    for (const listener of this.#drainListeners) {
+      listener(row.id, isDraining)
+    }
+    return this.find(row.id)
+  }
+
+  /** Calls back when a node is to drain or no longer. Returns the function that ends the subscription. */
+  onDraining(listener: (nodeId: string, isDraining: boolean) => void): () => void {
+    this.#drainListeners.add(listener)
+    return () => this.#drainListeners.delete(listener)
+  }
+
+  async isDraining(nodeId: string): Promise<boolean> {
+    return (await findNode(this.#db, nodeId))?.is_draining === 1
+  }
+
+  /** What the node says is still open. */
+  loadRead(nodeId: string, session: object, load: NodeLoad): void {
+    const live = this.#live.get(nodeId)
+    if (live?.session === session) live.load = load
   }
 
   /** True when the node was revoked since we started: for those who looked it up before. */
@@ -169,6 +205,7 @@ export class NodeRegistry {
       session,
       connectedAtMs: nowMs,
       startedAtMs: nowMs - node.uptimeMs,
+      load: undefined,
       clockOffsetMs: node.timeMs === 0 ? undefined : node.timeMs - nowMs,
       lastSeenAtMs: nowMs,
       savedAtMs: nowMs,

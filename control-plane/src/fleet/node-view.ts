@@ -1,11 +1,26 @@
 /** A node as the API shows it: its row, what its connection tells, and what it should run. */
 
+import type { ResourceId } from '../model/configuration.ts'
 import type { PublishedVersion } from '../publishing/published-version.ts'
 import type { ViewNeed } from '../publishing/version-view.ts'
 import type { NodeRecord } from '../store/nodes.ts'
 import { readLabels } from './labels.ts'
 
 export type NodeState = 'in-sync' | 'updating' | 'rejected' | 'lost' | 'draining' | 'revoked'
+
+/** What is still open on a node where something drains. */
+export interface NodeLoad {
+  readonly connectionsOpen: number
+  readonly exchangesOpen: number
+  readonly draining: readonly DrainingObject[]
+}
+
+/** A router, or a server of a service, that gets no new exchanges. */
+export interface DrainingObject extends ResourceId {
+  /** Empty for a router. */
+  readonly serverUrl: string
+  readonly exchangesOpen: number
+}
 
 export interface NodeProblem {
   readonly kind: string
@@ -41,6 +56,10 @@ export interface NodeView {
   readonly features: readonly string[]
   readonly bootId: string
   readonly workers: number
+  /** An operator wants it to take no new connections. */
+  readonly isDraining: boolean
+  /** What is still open; null while nothing of the node drains, or it is not connected. */
+  readonly load: NodeLoad | null
   /** Of the connected node, in whole seconds. */
   readonly uptimeSeconds: number | null
   /** The node's clock less ours; positive: the node is ahead. */
@@ -57,6 +76,8 @@ export interface LiveNode {
   readonly connectedAtMs: number
   readonly startedAtMs: number
   clockOffsetMs: number | undefined
+  /** Undefined while the node told nothing, since nothing of it drains. */
+  load: NodeLoad | undefined
   lastSeenAtMs: number
   savedAtMs: number
 }
@@ -97,6 +118,8 @@ export function presentNode(
     features,
     bootId: row.boot_id,
     workers: row.workers,
+    isDraining: row.is_draining === 1,
+    load: live?.load ?? null,
     uptimeSeconds: live === undefined ? null : Math.round((nowMs - live.startedAtMs) / 1_000),
     clockOffsetMs: live?.clockOffsetMs === undefined ? null : Math.round(live.clockOffsetMs),
     certificateExpiresAt: new Date(row.certificate_expires_at_ms).toISOString(),
@@ -113,6 +136,7 @@ function stateOf(
 ): NodeState {
   if (row.revoked_at_ms !== null) return 'revoked'
   if (!isConnected) return 'lost'
+  if (row.is_draining === 1) return 'draining'
   if (row.version === desired.version && row.hash === desired.hash) return 'in-sync'
   const isRefused = desired.hash !== '' && row.rejected_hash === desired.hash
   return isRefused || lacksFeatures ? 'rejected' : 'updating'

@@ -14,6 +14,8 @@ export interface LiveStream {
 export interface LiveSession extends LiveStream {
   /** A version was published. */
   offer(): void
+  /** An operator wants the node to drain, or no longer. */
+  drain(isDraining: boolean): void
   /** Resolves with whether the node answered in time. */
   isAlive(): Promise<boolean>
 }
@@ -67,6 +69,10 @@ export class Sessions {
   endNode(nodeId: string, code: status, details: string): void {
     this.#configure.get(nodeId)?.end(code, details)
     this.#reports.get(nodeId)?.end(code, details)
+  }
+
+  drainNode(nodeId: string, isDraining: boolean): void {
+    this.#configure.get(nodeId)?.drain(isDraining)
   }
 
   endAll(code: status, details: string): void {

@@ -2,7 +2,7 @@
  * What the software of a node must be able to do for a resource. A field that older nodes would pass over in
  * silence has a line here; a node that did not name the feature in its hello is not sent such a version.
  */
-import type { Resource } from './resources.ts'
+import type { Resource, Service } from './resources.ts'
 
 export interface FeatureNeed {
   readonly feature: string
@@ -18,13 +18,22 @@ export function featureNeeds(resource: Resource): readonly FeatureNeed[] {
       const isUsed = (resource.spec.proxyProtocolPeers ?? []).length > 0
       return isUsed ? [{ feature: 'proxy-protocol', field: 'proxyProtocolPeers' }] : nothing
     }
-    case 'service': {
-      const isUsed = (resource.spec.proxyProtocol ?? 'off') !== 'off'
-      return isUsed ? [{ feature: 'proxy-protocol', field: 'proxyProtocol' }] : nothing
-    }
+    case 'service':
+      return serviceNeeds(resource.spec)
     case 'router':
+      return resource.spec.drain ? [{ feature: 'drain', field: 'drain' }] : nothing
     case 'certificate':
     case 'settings':
       return nothing
   }
+}
+
+function serviceNeeds({ proxyProtocol, servers }: Service): readonly FeatureNeed[] {
+  const needs: FeatureNeed[] = []
+  if ((proxyProtocol ?? 'off') !== 'off') {
+    needs.push({ feature: 'proxy-protocol', field: 'proxyProtocol' })
+  }
+  const draining = servers.findIndex(({ drain }) => drain)
+  if (draining >= 0) needs.push({ feature: 'drain', field: `servers[${draining}].drain` })
+  return needs.length === 0 ? nothing : needs
 }

@@ -4,6 +4,7 @@ import {
   EntryPointProtocol,
   ProxyProtocol,
   Resource as ResourceMessage,
+  Router as RouterMessage,
   Service as ServiceMessage,
 } from '@sluice/proto'
 import type { EntryPoint, Resource, Service } from '../model/resources.ts'
@@ -18,8 +19,8 @@ function toMessage(resource: Resource, privateKeyPem: string): ResourceMessage['
     case 'entry-point':
       return { $case: 'entryPoint', value: toEntryPoint(resource.spec) }
     case 'router':
-      // One that was stored before the field existed has none.
-      return { $case: 'router', value: { ...resource.spec, nodes: resource.spec.nodes ?? {} } }
+      // One that was stored before a field existed has none, which is the message's own default.
+      return { $case: 'router', value: RouterMessage.fromPartial(resource.spec) }
     case 'service':
       return { $case: 'service', value: toService(resource.spec) }
     case 'certificate': {

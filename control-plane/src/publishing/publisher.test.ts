@@ -92,6 +92,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
         priority: 0,
         service: 's',
         nodes: {},
+        drain: false,
       },
     },
     {

@@ -10,6 +10,7 @@ import type { ConfigurationTables } from './configuration-tables.ts'
 import type { FleetTables } from './fleet-tables.ts'
 import * as configuration001 from './migrations/001-configuration.ts'
 import * as fleet002 from './migrations/002-fleet.ts'
+import * as delivery003 from './migrations/003-delivery.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
@@ -23,7 +24,11 @@ const busyTimeoutMs = 5_000
 
 /** Opens sluice.db, made new when it is not there, and brings it to the newest schema. */
 export function openDatabase(file: string): Promise<Database> {
-  return open<Tables>(file, { '001-configuration': configuration001, '002-fleet': fleet002 })
+  return open<Tables>(file, {
+    '001-configuration': configuration001,
+    '002-fleet': fleet002,
+    '003-delivery': delivery003,
+  })
 }
 
 /** Opens telemetry.db, made new when it is not there, and brings it to the newest schema. */

@@ -1,4 +1,4 @@
-/** The rows of the tables that 002-fleet makes. */
+/** The rows of the tables that 002-fleet makes and 003-delivery extends. */
 import type { Generated } from 'kysely'
 
 export interface FleetTables {
@@ -59,4 +59,6 @@ export interface NodeTable {
   rejected_at_ms: number | null
   /** JSON array of {kind, name, field, reason}. */
   rejected_problems: string | null
+  /** An operator wants it to take no new connections. */
+  is_draining: Generated<0 | 1>
 }

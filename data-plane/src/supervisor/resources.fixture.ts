@@ -33,7 +33,7 @@ export function router(name: string, service: string, hosts: string[] = []): Buf
   const match = { hosts, pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }
   return encode({
     $case: 'router',
-    value: { name, entryPoints: [], match, priority: 0, service, nodes: {} },
+    value: { name, entryPoints: [], match, priority: 0, service, nodes: {}, drain: false },
   })
 }
 
@@ -42,7 +42,7 @@ export function service(name: string, ...urls: string[]): Buffer {
     $case: 'service',
     value: {
       name,
-      servers: urls.map((url) => ({ url, weight: 1 })),
+      servers: urls.map((url) => ({ url, weight: 1, drain: false })),
       timeouts: { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, queueMs: 5_000 },
       idleConnectionsMax: 8,
       passHost: true,

@@ -15,6 +15,14 @@ interface FleetNode {
   readonly desiredVersion: number
   readonly version: number
   readonly appliedAt: string | null
+  readonly load: {
+    readonly connectionsOpen: number
+    readonly exchangesOpen: number
+    readonly draining: readonly (ResourceRef & {
+      readonly serverUrl: string
+      readonly exchangesOpen: number
+    })[]
+  } | null
   readonly missingFeatures: readonly (ResourceRef & {
     readonly feature: string
     readonly field: string
@@ -62,6 +70,8 @@ export function addNodeCommands(program: Command, run: RunAction): void {
         show(session, (await session.admin.get(path)) as FleetNode, nodeText)
       }),
     )
+  addDrain(node, run, 'drain', 'let a node take no new connections; what is open ends by itself')
+  addDrain(node, run, 'undrain', 'let a drained node take connections again')
   node
     .command('revoke <name>')
     .description('cut a node off for good; it must join again under another name')
@@ -70,6 +80,24 @@ export function addNodeCommands(program: Command, run: RunAction): void {
         const path = `nodes/${encodeURIComponent(name)}/revoke`
         const { body } = await session.admin.send('POST', path)
         show(session, body as FleetNode, (revoked) => `node ${revoked.name} revoked`)
+      }),
+    )
+}
+
+function addDrain(
+  node: Command,
+  run: RunAction,
+  action: 'drain' | 'undrain',
+  description: string,
+): void {
+  node
+    .command(`${action} <name>`)
+    .description(description)
+    .action((name: string) =>
+      run(async (session) => {
+        const path = `nodes/${encodeURIComponent(name)}/${action}`
+        const { body } = await session.admin.send('POST', path)
+        show(session, body as FleetNode, nodeText)
       }),
     )
 }
@@ -116,6 +144,18 @@ function versionText({ version, desiredVersion }: FleetNode): string {
   return version === desiredVersion ? `${version}` : `${version} of ${desiredVersion}`
 }
 
+function loadRows({ load }: FleetNode): string[][] {
+  if (load === null) return []
+  const things = load.draining.map(({ kind, name, serverUrl, exchangesOpen }) => [
+    `draining ${kind}`,
+    `${[name, serverUrl].filter((part) => part !== '').join(' ')}: ${exchangesOpen} requests open`,
+  ])
+  return [
+    ['open', `${load.connectionsOpen} connections, ${load.exchangesOpen} requests`],
+    ...things,
+  ]
+}
+
 function nodeText(node: FleetNode): string {
   const rows = [
     ['name', node.name],
@@ -132,6 +172,7 @@ function nodeText(node: FleetNode): string {
     ['workers', `${node.workers}`],
     ['up for', node.uptimeSeconds === null ? '' : `${node.uptimeSeconds} s`],
     ['clock', node.clockOffsetMs === null ? '' : `${node.clockOffsetMs} ms ahead`],
+    ...loadRows(node),
     ['certificate until', timeText(node.certificateExpiresAt)],
     ['joined', timeText(node.enrolledAt)],
   ]

@@ -86,6 +86,7 @@ const RouterDocument = Type.Object(
     ),
     service: Reference,
     nodes: Type.Optional(Type.Record(Type.String(), Type.String(), { default: {} })),
+    drain: Type.Optional(Type.Boolean({ default: false })),
   },
   STRICT,
 )
@@ -96,6 +97,7 @@ const ServerDocument = Type.Object(
     weight: Type.Optional(
       Type.Integer({ minimum: 0, maximum: limits.serverWeightMax, default: 1 }),
     ),
+    drain: Type.Optional(Type.Boolean({ default: false })),
   },
   STRICT,
 )

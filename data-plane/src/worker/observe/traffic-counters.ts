@@ -10,6 +10,8 @@ const NO_STATUS_CLASS = STATUS_CLASSES.length - 1
 export class TrafficCounter {
   readonly router: string
   readonly service: string
+  /** Exchanges that have not ended. */
+  open = 0
   readonly #requests = new Float64Array(STATUS_CLASSES.length)
   #latency: Uint32Array | undefined
   #latencySumUs = 0

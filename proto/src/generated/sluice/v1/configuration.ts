@@ -105,6 +105,8 @@ export interface Router {
    * node that gets a router serves it.
    */
   nodes: { [key: string]: string }
+  /** Requests get 503, whatever the service; exchanges that run go on. */
+  drain: boolean
 }
 
 export interface Router_NodesEntry {
@@ -153,6 +155,8 @@ export interface Server {
   url: string
   /** Share of requests relative to the other servers; 0 takes a server out. */
   weight: number
+  /** It gets no new exchanges, as with weight 0, and what is still open is told. */
+  drain: boolean
 }
 
 /** Milliseconds, all above 0 but queue_ms. */
@@ -568,7 +572,15 @@ export const EntryPoint: MessageFns<EntryPoint> = {
 }
 
 function createBaseRouter(): Router {
-  return { name: '', entryPoints: [], match: undefined, priority: 0, service: '', nodes: {} }
+  return {
+    name: '',
+    entryPoints: [],
+    match: undefined,
+    priority: 0,
+    service: '',
+    nodes: {},
+    drain: false,
+  }
 }
 
 export const Router: MessageFns<Router> = {
@@ -591,6 +603,9 @@ export const Router: MessageFns<Router> = {
     globalThis.Object.entries(message.nodes).forEach(([key, value]: [string, string]) => {
       Router_NodesEntry.encode({ key: key as any, value }, writer.uint32(50).fork()).join()
     })
+    if (message.drain !== false) {
+      writer.uint32(56).bool(message.drain)
+    }
     return writer
   },
 
@@ -658,6 +673,14 @@ export const Router: MessageFns<Router> = {
             }
             continue
           }
+          case 7: {
+            if (tag !== 56) {
+              break
+            }
+
+            message.drain = reader.bool()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -692,6 +715,7 @@ export const Router: MessageFns<Router> = {
       },
       {},
     )
+    message.drain = object.drain ?? false
     return message
   },
 }
@@ -1031,7 +1055,7 @@ export const Service: MessageFns<Service> = {
 }
 
 function createBaseServer(): Server {
-  return { url: '', weight: 0 }
+  return { url: '', weight: 0, drain: false }
 }
 
 export const Server: MessageFns<Server> = {
@@ -1041,6 +1065,9 @@ export const Server: MessageFns<Server> = {
     }
     if (message.weight !== 0) {
       writer.uint32(16).uint32(message.weight)
+    }
+    if (message.drain !== false) {
+      writer.uint32(24).bool(message.drain)
     }
     return writer
   },
@@ -1074,6 +1101,14 @@ export const Server: MessageFns<Server> = {
             message.weight = reader.uint32()
             continue
           }
+          case 3: {
+            if (tag !== 24) {
+              break
+            }
+
+            message.drain = reader.bool()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -1093,6 +1128,7 @@ export const Server: MessageFns<Server> = {
     const message = createBaseServer()
     message.url = object.url ?? ''
     message.weight = object.weight ?? 0
+    message.drain = object.drain ?? false
     return message
   },
 }

@@ -6,7 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { Problem, Update } from './configuration.ts'
+import { Problem, ResourceKey, Update } from './configuration.ts'
 
 export interface ConfigureRequest {
   message:
@@ -17,6 +17,7 @@ export interface ConfigureRequest {
     | { $case: 'pong'; value: Pong } //
     /** Asks for the whole of the newest version, after a delta whose base or hash did not fit. */
     | { $case: 'full'; value: FullRequest }
+    | { $case: 'load'; value: Load }
     | undefined
 }
 
@@ -25,6 +26,7 @@ export interface ConfigureResponse {
     | { $case: 'update'; value: Update }
     | { $case: 'renewal'; value: Renewal }
     | { $case: 'ping'; value: Ping }
+    | { $case: 'standing'; value: Standing }
     | undefined
 }
 
@@ -72,6 +74,33 @@ export interface Renewal {
   caChainPem: string
 }
 
+/**
+ * What operators want of the node beside its configuration. Sent to nodes with the feature "drain" when their
+ * session is taken and after each change.
+ */
+export interface Standing {
+  /** Take no new connections, and let those that are open end. */
+  draining: boolean
+}
+
+/**
+ * What is still open, in all workers. Sent after each change, at most once a second, while the node or
+ * something in its version drains.
+ */
+export interface Load {
+  connectionsOpen: number
+  exchangesOpen: number
+  draining: DrainingObject[]
+}
+
+/** A router or server that gets no new exchanges. */
+export interface DrainingObject {
+  object: ResourceKey | undefined
+  /** The server's URL, where the object is a service. */
+  serverUrl: string
+  exchangesOpen: number
+}
+
 export interface Ping {
   id: bigint
 }
@@ -106,6 +135,9 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
         break
       case 'full':
         FullRequest.encode(message.message.value, writer.uint32(50).fork()).join()
+        break
+      case 'load':
+        Load.encode(message.message.value, writer.uint32(58).fork()).join()
         break
     }
     return writer
@@ -175,6 +207,14 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
             message.message = { $case: 'full', value: FullRequest.decode(reader, reader.uint32()) }
             continue
           }
+          case 7: {
+            if (tag !== 58) {
+              break
+            }
+
+            message.message = { $case: 'load', value: Load.decode(reader, reader.uint32()) }
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -232,6 +272,12 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
         }
         break
       }
+      case 'load': {
+        if (object.message?.value !== undefined && object.message?.value !== null) {
+          message.message = { $case: 'load', value: Load.fromPartial(object.message.value) }
+        }
+        break
+      }
     }
     return message
   },
@@ -252,6 +298,9 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
         break
       case 'ping':
         Ping.encode(message.message.value, writer.uint32(26).fork()).join()
+        break
+      case 'standing':
+        Standing.encode(message.message.value, writer.uint32(34).fork()).join()
         break
     }
     return writer
@@ -294,6 +343,14 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
             message.message = { $case: 'ping', value: Ping.decode(reader, reader.uint32()) }
             continue
           }
+          case 4: {
+            if (tag !== 34) {
+              break
+            }
+
+            message.message = { $case: 'standing', value: Standing.decode(reader, reader.uint32()) }
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -327,6 +384,12 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
       case 'ping': {
         if (object.message?.value !== undefined && object.message?.value !== null) {
           message.message = { $case: 'ping', value: Ping.fromPartial(object.message.value) }
+        }
+        break
+      }
+      case 'standing': {
+        if (object.message?.value !== undefined && object.message?.value !== null) {
+          message.message = { $case: 'standing', value: Standing.fromPartial(object.message.value) }
         }
         break
       }
@@ -866,6 +929,222 @@ export const Renewal: MessageFns<Renewal> = {
     const message = createBaseRenewal()
     message.certificatePem = object.certificatePem ?? ''
     message.caChainPem = object.caChainPem ?? ''
+    return message
+  },
+}
+
+function createBaseStanding(): Standing {
+  return { draining: false }
+}
+
+export const Standing: MessageFns<Standing> = {
+  encode(message: Standing, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.draining !== false) {
+      writer.uint32(8).bool(message.draining)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Standing {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseStanding()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break
+            }
+
+            message.draining = reader.bool()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Standing>, I>>(base?: I): Standing {
+    return Standing.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Standing>, I>>(object: I): Standing {
+    const message = createBaseStanding()
+    message.draining = object.draining ?? false
+    return message
+  },
+}
+
+function createBaseLoad(): Load {
+  return { connectionsOpen: 0, exchangesOpen: 0, draining: [] }
+}
+
+export const Load: MessageFns<Load> = {
+  encode(message: Load, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.connectionsOpen !== 0) {
+      writer.uint32(8).uint32(message.connectionsOpen)
+    }
+    if (message.exchangesOpen !== 0) {
+      writer.uint32(16).uint32(message.exchangesOpen)
+    }
+    for (const v of message.draining) {
+      DrainingObject.encode(v!, writer.uint32(26).fork()).join()
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Load {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseLoad()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break
+            }
+
+            message.connectionsOpen = reader.uint32()
+            continue
+          }
+          case 2: {
+            if (tag !== 16) {
+              break
+            }
+
+            message.exchangesOpen = reader.uint32()
+            continue
+          }
+          case 3: {
+            if (tag !== 26) {
+              break
+            }
+
+            message.draining.push(DrainingObject.decode(reader, reader.uint32()))
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Load>, I>>(base?: I): Load {
+    return Load.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Load>, I>>(object: I): Load {
+    const message = createBaseLoad()
+    message.connectionsOpen = object.connectionsOpen ?? 0
+    message.exchangesOpen = object.exchangesOpen ?? 0
+    message.draining = object.draining?.map((e) => DrainingObject.fromPartial(e)) || []
+    return message
+  },
+}
+
+function createBaseDrainingObject(): DrainingObject {
+  return { object: undefined, serverUrl: '', exchangesOpen: 0 }
+}
+
+export const DrainingObject: MessageFns<DrainingObject> = {
+  encode(message: DrainingObject, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.object !== undefined) {
+      ResourceKey.encode(message.object, writer.uint32(10).fork()).join()
+    }
+    if (message.serverUrl !== '') {
+      writer.uint32(18).string(message.serverUrl)
+    }
+    if (message.exchangesOpen !== 0) {
+      writer.uint32(24).uint32(message.exchangesOpen)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DrainingObject {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseDrainingObject()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break
+            }
+
+            message.object = ResourceKey.decode(reader, reader.uint32())
+            continue
+          }
+          case 2: {
+            if (tag !== 18) {
+              break
+            }
+
+            message.serverUrl = reader.string()
+            continue
+          }
+          case 3: {
+            if (tag !== 24) {
+              break
+            }
+
+            message.exchangesOpen = reader.uint32()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<DrainingObject>, I>>(base?: I): DrainingObject {
+    return DrainingObject.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<DrainingObject>, I>>(object: I): DrainingObject {
+    const message = createBaseDrainingObject()
+    message.object =
+      object.object !== undefined && object.object !== null
+        ? ResourceKey.fromPartial(object.object)
+        : undefined
+    message.serverUrl = object.serverUrl ?? ''
+    message.exchangesOpen = object.exchangesOpen ?? 0
     return message
   },
 }

@@ -1,0 +1,8 @@
+/** Nodes that an operator wants drained. */
+import { type Kysely, sql } from 'kysely'
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    alter table node add column is_draining integer not null default 0
+      check (is_draining in (0, 1))`.execute(db)
+}
