@@ -5,6 +5,7 @@ import { CertificateAuthority } from './certificates/authority.ts'
 import { DataDirectory } from './data-directory.ts'
 import { explain } from './errors.ts'
 import { FleetServer } from './fleet/fleet-server.ts'
+import { HistoryGuard } from './fleet/history-guard.ts'
 import { JoinTokens } from './fleet/join-tokens.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
 import { Publisher } from './publishing/publisher.ts'
@@ -75,6 +76,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   )
   cleanups.add(renewCertificates(publisher, log))
   const nodes = new NodeRegistry({ db, versions: publisher, now })
+  const history = await HistoryGuard.open(db, log)
   const joinTokens = new JoinTokens({ db, authority, now })
   const telemetry = await Telemetry.open({ db: telemetryDb, nodes, now, log })
   cleanups.add(() => telemetry.close())
@@ -82,6 +84,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   const fleet = new FleetServer({
     versions: publisher,
     registry: nodes,
+    history,
     tokens: joinTokens,
     authority,
     telemetry,
@@ -95,7 +98,17 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   cleanups.add(() => fleet.stop())
 
   const archive = new VersionArchive(db)
-  const parts = { publisher, archive, nodes, joinTokens, telemetry, softwareVersion, now, log }
+  const parts = {
+    publisher,
+    archive,
+    nodes,
+    history,
+    joinTokens,
+    telemetry,
+    softwareVersion,
+    now,
+    log,
+  }
   const admin = await AdminServer.create({ ...parts, adminToken })
   cleanups.add(() => admin.stop())
   const { address, port } = await admin.start(settings.admin).catch((error: unknown) => {

@@ -7,6 +7,7 @@ import { applyRoutes } from './apply-routes.ts'
 import { requireToken } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
+import { historyRoutes } from './history-routes.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
 import { nodeRoutes } from './node-routes.ts'
@@ -71,11 +72,13 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   app.addHook('onRequest', requireToken(options.adminToken))
   // Within the prefix, so that the token is asked for first.
   app.setNotFoundHandler(refuseUnknownRoute)
-  const { publisher, archive, nodes, joinTokens, telemetry, softwareVersion, now } = options
+  const { publisher, archive, nodes, history, joinTokens, telemetry, softwareVersion, now } =
+    options
   const parts: AdminApiParts = {
     publisher,
     archive,
     nodes,
+    history,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -91,6 +94,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(versionRoutes, parts)
   await app.register(joinTokenRoutes, parts)
   await app.register(nodeRoutes, parts)
+  await app.register(historyRoutes, parts)
   await app.register(telemetryRoutes, parts)
   await app.register(statusRoutes, parts)
 }

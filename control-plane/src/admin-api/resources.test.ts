@@ -17,7 +17,7 @@ const kinds = [
     body: { name: 'backend', servers: [{ url: 'http://127.0.0.1:9090' }] },
     full: {
       name: 'backend',
-      servers: [{ url: 'http://127.0.0.1:9090', weight: 1 }],
+      servers: [{ url: 'http://127.0.0.1:9090', weight: 1, drain: false }],
       timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, queueMs: 5_000 },
       idleConnectionsMax: 64,
       connectionsMax: 0,

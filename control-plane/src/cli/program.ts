@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { readAccessToken } from './access-token.ts'
 import { AdminClient, parseServer } from './admin-client.ts'
+import { addHistoryCommands } from './commands/history.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
 import { addStatusCommand } from './commands/status.ts'
@@ -74,6 +75,7 @@ function buildProgram({ environment, write, writeError }: Surroundings): Command
   addStatusCommand(program, run)
   addResourceCommands(program, run)
   addNodeCommands(program, run)
+  addHistoryCommands(program, run)
   addTokenCommands(program, run)
   addVersionCommand(program, run)
   addTrafficCommands(program, run)

@@ -12,6 +12,7 @@ import { readHello, readLoad, readProblems, readTime } from './configure-rules.t
 import { issueNode } from './enrolment.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
+import type { HistoryGuard } from './history-guard.ts'
 import type { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetLimits as limits } from './limits.ts'
 import { Liveness } from './liveness.ts'
@@ -31,6 +32,7 @@ export interface ConfigureSessionOptions {
   readonly versions: VersionSource
   readonly frames: UpdateFrames
   readonly largeUpdates: LargeUpdates
+  readonly history: HistoryGuard
   readonly timings: FleetTimings
   readonly log: FleetLog
 }
@@ -93,7 +95,7 @@ export class ConfigureSession implements LiveSession {
     const { node, frames } = this.#options
     const view = newest.viewFor(node.labels)
     const stamp = { version: newest.number, hash: view.hash }
-    if (!this.#isNeeded(stamp) || this.#lacks(view)) {
+    if (!this.#isNeeded(stamp) || this.#lacks(view) || this.#isHeldBack()) {
       return
     }
     const base = this.#features.has('delta') ? this.#running : undefined
@@ -163,6 +165,8 @@ export class ConfigureSession implements LiveSession {
     }
     this.#running = { version: hello.version, hash: hello.hash }
     this.#features = new Set(connected.features)
+    const { history, versions } = this.#options
+    await history.look(connected.version, Number(versions.current()?.number ?? 0n))
     this.#rejectedHash = await registry.connected(node.id, this, connected)
     if (!this.#stream.isOpen) {
       // It ended while we waited, so its goodbye came too early to count.
@@ -181,6 +185,11 @@ export class ConfigureSession implements LiveSession {
     const isSame = (stamp: VersionStamp | undefined) =>
       stamp?.version === newest.version && stamp.hash === newest.hash
     return newest.hash !== this.#rejectedHash && !isSame(this.#running) && !isSame(this.#lastSent)
+  }
+
+  /** A node that runs nothing has nothing to lose. */
+  #isHeldBack(): boolean {
+    return this.#options.history.newestSeen !== undefined && this.#running.version > 0n
   }
 
   /** The registry shows what is missing. */

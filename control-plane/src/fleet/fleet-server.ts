@@ -18,6 +18,7 @@ import { Enrolment } from './enrolment.ts'
 import { FleetCredentials } from './fleet-credentials.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
+import type { HistoryGuard } from './history-guard.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetTimings, fleetLimits as limits } from './limits.ts'
@@ -39,6 +40,7 @@ export interface FleetServerOptions {
   readonly versions: VersionSource
   readonly authority: CertificateAuthority
   readonly registry: NodeRegistry
+  readonly history: HistoryGuard
   readonly tokens: JoinTokens
   readonly telemetry: Pick<Telemetry, 'storeCounters' | 'storeLogs'>
   readonly log: FleetLog
@@ -102,7 +104,7 @@ export class FleetServer {
 
   /** Listens; resolves with the address, HOST:PORT, as it was bound. */
   async start(address: string): Promise<string> {
-    const { authority, versions, registry, log } = this.#options
+    const { authority, versions, registry, history, log } = this.#options
     // The library writes to stderr by itself, and what matters of it comes to us as errors anyway.
     const note = (message: unknown) => log.debug({ grpc: String(message) }, 'message of grpc-js')
     setLogger({ error: note, info: note, debug: note })
@@ -122,6 +124,7 @@ export class FleetServer {
     }, identityCheckedEveryMs)
     this.#subscriptions.push(
       versions.onPublished(() => this.#sessions.offerAll()),
+      history.onSettled(() => this.#sessions.offerAll()),
       registry.onDraining((nodeId, isDraining) => this.#sessions.drainNode(nodeId, isDraining)),
       registry.onRevoked((nodeId) => {
         this.#sessions.endNode(nodeId, status.PERMISSION_DENIED, 'the node was revoked')

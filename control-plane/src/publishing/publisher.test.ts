@@ -73,7 +73,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
       $case: 'service',
       value: {
         name: 's',
-        servers: [{ url: 'http://h:1', weight: 1 }],
+        servers: [{ url: 'http://h:1', weight: 1, drain: false }],
         timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, queueMs: 5_000 },
         idleConnectionsMax: 64,
         connectionsMax: 0,

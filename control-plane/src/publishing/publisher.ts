@@ -116,6 +116,21 @@ export class Publisher implements VersionSource {
     return due.map(({ name }) => name)
   }
 
+  /** The newest configuration once more, under a number after this one. Returns the newest version's number. */
+  publishBeyond(number: number, author: string): Promise<number> {
+    const result = this.#turn.then(async () => {
+      const { row } = this.#newest
+      if (row !== undefined && row.number <= number) {
+        const message = `goes on after version ${number}`
+        const nothing = { put: [], removed: [], keys: [] }
+        await this.#commit({ author, message, ...nothing, numberMin: number + 1 })
+      }
+      return this.#newest.row?.number ?? 0
+    })
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
   async #publish({ author, message, changes }: ChangeRequest): Promise<Publication> {
     const before = this.state
     const resolved = resolveChanges(changes, before.configuration)
@@ -150,6 +165,7 @@ export class Publisher implements VersionSource {
     readonly put: readonly Candidate[]
     readonly removed: readonly ResourceId[]
     readonly keys: readonly PrivateKey[]
+    readonly numberMin?: number
   }): Promise<void> {
     const createdAtMs = this.#now()
     const put = draft.put.map((candidate) => this.#toRecord(candidate, createdAtMs))

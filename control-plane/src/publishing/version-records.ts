@@ -34,6 +34,8 @@ export interface VersionDraft {
   readonly put: readonly ResourceRecord[]
   readonly removed: readonly ResourceId[]
   readonly keys: readonly PrivateKey[]
+  /** The version's number is at least this. */
+  readonly numberMin?: number
 }
 
 /** Reads the newest version; its hash is that of what was read, which may differ from the stored one. */
@@ -74,7 +76,7 @@ export async function storeVersion(
 
 function toVersionRow(
   before: NewestVersion,
-  { author, message, createdAtMs }: VersionDraft,
+  { author, message, createdAtMs, numberMin = 1 }: VersionDraft,
   state: PublishedState,
 ): VersionRow {
   const { entryPoints, routers, services, certificates } = state.configuration.counts
@@ -82,7 +84,7 @@ function toVersionRow(
   // A control plane that lost its data begins again at an empty version, which must not look intended.
   const isEmptyOnPurpose = routers === 0 && (hadRouters || before.row?.is_empty_on_purpose === 1)
   return {
-    number: (before.row?.number ?? 0) + 1,
+    number: Math.max(numberMin, (before.row?.number ?? 0) + 1),
     hash: hashOfState(state),
     author,
     message,

@@ -5,6 +5,13 @@ export interface FleetTables {
   authority: AuthorityTable
   join_token: JoinTokenTable
   node: NodeTable
+  version_seen: VersionSeenTable
+}
+
+/** There is at most one row. */
+export interface VersionSeenTable {
+  id: 1
+  number: number
 }
 
 /** The internal CA; there is one row. */

@@ -18,6 +18,7 @@ import {
 import { Vault } from '../../store/vault.ts'
 import { Telemetry } from '../../telemetry/telemetry.ts'
 import { FleetServer, type FleetServerOptions } from '../fleet-server.ts'
+import { HistoryGuard } from '../history-guard.ts'
 import { JoinTokens } from '../join-tokens.ts'
 import { NodeRegistry } from '../node-registry.ts'
 import type { NodeView } from '../node-view.ts'
@@ -84,6 +85,7 @@ export class TestFleet {
   telemetryDb!: TelemetryDatabase
   authority!: CertificateAuthority
   registry!: NodeRegistry
+  history!: HistoryGuard
   tokens!: JoinTokens
   telemetry!: Telemetry
   server!: FleetServer
@@ -108,6 +110,7 @@ export class TestFleet {
     const { db, now, versions } = this
     this.authority = await CertificateAuthority.open({ db, vault: this.#vault, now })
     this.registry = new NodeRegistry({ db, versions, now })
+    this.history = await HistoryGuard.open(db, this.#log)
     this.tokens = new JoinTokens({ db, authority: this.authority, now })
     this.telemetry = await Telemetry.open({
       db: this.telemetryDb,
@@ -119,6 +122,7 @@ export class TestFleet {
       versions,
       authority: this.authority,
       registry: this.registry,
+      history: this.history,
       tokens: this.tokens,
       telemetry: this.telemetry,
       log: this.#log,
