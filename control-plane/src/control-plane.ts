@@ -5,6 +5,7 @@ import { CertificateAuthority } from './certificates/authority.ts'
 import { DataDirectory } from './data-directory.ts'
 import { explain } from './errors.ts'
 import { FleetServer } from './fleet/fleet-server.ts'
+import { HistoryGuard } from './fleet/history-guard.ts'
 import { JoinTokens } from './fleet/join-tokens.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
@@ -82,6 +83,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   const retention = new VersionRetention({ db, bounds, now })
   cleanups.add(removeVersions(retention, log))
   const nodes = new NodeRegistry({ db, versions: publisher, now })
+  const history = await HistoryGuard.open(db, log)
   const joinTokens = new JoinTokens({ db, authority, now })
   const telemetry = await Telemetry.open({ db: telemetryDb, nodes, now, log })
   cleanups.add(() => telemetry.close())
@@ -89,6 +91,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   const fleet = new FleetServer({
     versions: publisher,
     registry: nodes,
+    history,
     tokens: joinTokens,
     authority,
     telemetry,
@@ -109,6 +112,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     drafts,
     archive,
     nodes,
+    history,
     joinTokens,
     telemetry,
     softwareVersion,

@@ -52,6 +52,16 @@ export interface WorkerReport {
   readonly traffic: PackedTraffic
   readonly logs: LogSample
   readonly gauges: WorkerGauges
+  readonly draining: readonly DrainCount[]
+}
+
+/** What is still open of a router or server that gets no new exchanges. */
+export interface DrainCount {
+  readonly kind: 'router' | 'service'
+  readonly name: string
+  /** Of the server, as it is configured; empty for a router. */
+  readonly serverUrl: string
+  readonly exchangesOpen: number
 }
 
 export interface TrafficDelta {

@@ -207,6 +207,7 @@ function hello(fields: { nodeId?: string } = {}): ConfigureRequest {
     workers: 1,
     timeMs: BigInt(Date.now()),
     appliedAtMs: 0n,
+    uptimeMs: 0n,
     ...fields,
   }
   return { message: { $case: 'hello', value } }

@@ -188,6 +188,7 @@ function hello(nodeId: string) {
         workers: 1,
         timeMs: BigInt(Date.now()),
         appliedAtMs: 0n,
+        uptimeMs: 0n,
       },
     },
   }

@@ -10,6 +10,7 @@ import { answerBrokenConnection } from './broken-request.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
 import { draftRoutes } from './draft-routes.ts'
 import { explainRoutes } from './explain-routes.ts'
+import { historyRoutes } from './history-routes.ts'
 import { IdempotencyKeys } from './idempotency.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
@@ -77,7 +78,17 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   app.addHook('onRequest', requireToken(options.adminToken))
   // Within the prefix, so that the token is asked for first.
   app.setNotFoundHandler(refuseUnknownRoute)
-  const { publisher, drafts, archive, nodes, joinTokens, telemetry, softwareVersion, now } = options
+  const {
+    publisher,
+    drafts,
+    archive,
+    nodes,
+    history,
+    joinTokens,
+    telemetry,
+    softwareVersion,
+    now,
+  } = options
   const keys = new IdempotencyKeys(options.db, now)
   keys.install(app)
   const parts: AdminApiParts = {
@@ -85,6 +96,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     drafts,
     archive,
     nodes,
+    history,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -103,6 +115,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(transferRoutes, parts)
   await app.register(joinTokenRoutes, parts)
   await app.register(nodeRoutes, parts)
+  await app.register(historyRoutes, parts)
   await app.register(telemetryRoutes, parts)
   await app.register(statusRoutes, parts)
 }

@@ -22,6 +22,11 @@ const revokeNode = {
   response: responses({ 200: NodeAnswer }, 401, 404),
 }
 
+const drainNode = draining(
+  'The node takes no new connections and says so to its load balancer (/readyz is 503); what is open ends by itself, and `load` shows how much that is.',
+)
+const undrainNode = draining('The node takes connections again.')
+
 export const nodeRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app, { nodes }) => {
   app.get('/nodes', { schema: listNodes }, async () => {
     const items = await nodes.list()
@@ -33,6 +38,16 @@ export const nodeRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app, 
   app.post('/nodes/:node/revoke', { schema: revokeNode }, async ({ params: { node } }) =>
     found(node, await nodes.revoke(node)),
   )
+  app.post('/nodes/:node/drain', { schema: drainNode }, async ({ params: { node } }) =>
+    found(node, await nodes.setDraining(node, true)),
+  )
+  app.post('/nodes/:node/undrain', { schema: undrainNode }, async ({ params: { node } }) =>
+    found(node, await nodes.setDraining(node, false)),
+  )
+}
+
+function draining(text: string) {
+  return { tags, params, description: text, response: responses({ 200: NodeAnswer }, 401, 404) }
 }
 
 function found<T>(nameOrId: string, node: T | undefined): T {

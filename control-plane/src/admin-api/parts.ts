@@ -1,5 +1,6 @@
 /** What the admin API is an interface to. Made by control-plane.ts. */
 import type { Logger } from 'pino'
+import type { HistoryGuard } from '../fleet/history-guard.ts'
 import type { JoinTokens } from '../fleet/join-tokens.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { Drafts } from '../publishing/drafts.ts'
@@ -17,6 +18,7 @@ export interface AdminApiOptions {
   readonly drafts: Drafts
   readonly archive: VersionArchive
   readonly nodes: NodeRegistry
+  readonly history: HistoryGuard
   readonly joinTokens: JoinTokens
   readonly telemetry: Telemetry
   readonly softwareVersion: string

@@ -18,7 +18,7 @@ const kinds = [
     full: {
       name: 'backend',
       labels: {},
-      servers: [{ url: 'http://127.0.0.1:9090', weight: 1 }],
+      servers: [{ url: 'http://127.0.0.1:9090', weight: 1, drain: false }],
       timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, queueMs: 5_000 },
       idleConnectionsMax: 64,
       connectionsMax: 0,
@@ -60,6 +60,8 @@ const kinds = [
       },
       priority: 0,
       service: 'backend',
+      nodes: {},
+      drain: false,
     },
     patch: { match: { methods: ['get'] }, priority: -5 },
     patched: {

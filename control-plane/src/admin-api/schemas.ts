@@ -178,19 +178,23 @@ export const Counts = Type.Object(
 
 const Labels = Type.Record(Type.String(), Type.String())
 
+const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+
 export const NodeAnswer = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
     labels: Labels,
-    state: Type.Enum(['in-sync', 'updating', 'rejected', 'lost', 'revoked']),
+    state: Type.Enum(['in-sync', 'updating', 'rejected', 'lost', 'draining', 'revoked']),
     isConnected: Type.Boolean(),
     connectedAt: NullableTime,
     lastSeenAt: NullableTime,
+    desiredVersion: Type.Integer({ description: 'what the node should run; 0: nothing yet' }),
+    desiredHash: Type.String({ description: 'of what concerns this node' }),
     version: Type.Integer({ description: '0: the node runs none' }),
     hash: Type.String(),
     appliedAt: NullableTime,
-    tookMs: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    tookMs: NullableInteger,
     rejected: Type.Unsafe({
       type: ['object', 'null'],
       properties: {
@@ -199,10 +203,44 @@ export const NodeAnswer = Type.Object(
         problems: Type.Array(ProblemSchema),
       },
     }),
+    missingFeatures: Type.Array(
+      Type.Object({
+        feature: Type.String(),
+        kind: Type.Enum([...KINDS]),
+        name: Type.String(),
+        field: Type.String(),
+      }),
+      {
+        description:
+          "what the node's software cannot do, each with one resource of the desired version that needs it; the node keeps what it runs",
+      },
+    ),
     softwareVersion: Type.String(),
     features: Type.Array(Type.String()),
     bootId: Type.String(),
     workers: Type.Integer(),
+    isDraining: Type.Boolean({ description: 'an operator wants it to take no new connections' }),
+    load: Type.Unsafe({
+      type: ['object', 'null'],
+      description: 'what is still open, while the node or something in its version drains',
+      properties: {
+        connectionsOpen: Type.Integer(),
+        exchangesOpen: Type.Integer(),
+        draining: Type.Array(
+          Type.Object({
+            kind: Type.Enum(['router', 'service']),
+            name: Type.String(),
+            serverUrl: Type.String({ description: 'of the server; empty for a router' }),
+            exchangesOpen: Type.Integer(),
+          }),
+        ),
+      },
+    }),
+    uptimeSeconds: NullableInteger,
+    clockOffsetMs: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: "the node's clock less the control plane's",
+    }),
     certificateExpiresAt: Time,
     enrolledAt: Time,
     address: Type.String(),

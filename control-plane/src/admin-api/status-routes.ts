@@ -1,6 +1,6 @@
 /** The whole at a glance. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { NodeView } from '../fleet/node-registry.ts'
+import type { NodeView } from '../fleet/node-view.ts'
 import type { AdminApiParts } from './parts.ts'
 import { responses, StatusAnswer } from './schemas.ts'
 

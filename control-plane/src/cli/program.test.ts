@@ -116,6 +116,7 @@ describe('apply and get', () => {
 it.each([
   [['status'], /resources +\d+ entry points/],
   [['nodes'], /^NAME +STATE/],
+  [['history'], /no node is ahead of it$/],
   [['token', 'list'], /^ID +EXPIRES/],
   [['versions'], /^VERSION +CREATED/],
   [['traffic', '--by', 'node', '--step', '1m'], /^NODE +TIME +REQUESTS/],

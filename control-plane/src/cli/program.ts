@@ -6,6 +6,7 @@ import { addApplyCommands } from './commands/apply.ts'
 import { addDraftCommands } from './commands/drafts.ts'
 import { addEditCommand } from './commands/edit.ts'
 import { addExplainCommand } from './commands/explain.ts'
+import { addHistoryCommands } from './commands/history.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
 import { addStatusCommand } from './commands/status.ts'
@@ -88,6 +89,7 @@ function buildProgram(
   addApplyCommands(program, run)
   addEditCommand(program, run)
   addNodeCommands(program, run)
+  addHistoryCommands(program, run)
   addTokenCommands(program, run)
   addVersionCommands(program, run)
   addDraftCommands(program, run)

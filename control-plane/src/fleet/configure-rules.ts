@@ -1,8 +1,9 @@
 /** The border of the configuration stream: checks what nodes say and turns it into the registry's words. */
-import { type Hello, type Problem, type Rejected, ResourceKind } from '@sluice/proto'
+import { type Hello, type Load, type Problem, type Rejected, ResourceKind } from '@sluice/proto'
 import { invalid } from './fleet-refusal.ts'
 import { fleetLimits as limits } from './limits.ts'
-import type { ConnectedNode, NodeProblem } from './node-registry.ts'
+import type { ConnectedNode } from './node-registry.ts'
+import type { NodeLoad, NodeProblem } from './node-view.ts'
 
 const printable = /^[\x21-\x7e]+$/
 const hashPattern = /^[0-9a-f]{64}$/
@@ -37,6 +38,8 @@ export function readHello(hello: Hello, nodeId: string, address: string): Connec
     version,
     hash: hello.hash,
     appliedAtMs: readTime('hello.applied_at_ms', hello.appliedAtMs),
+    timeMs: readTime('hello.time_ms', hello.timeMs),
+    uptimeMs: readTime('hello.uptime_ms', hello.uptimeMs),
   }
 }
 
@@ -51,6 +54,21 @@ function readProblem({ object, field, reason }: Problem): NodeProblem {
     field: cut(field),
     reason: cut(reason),
   }
+}
+
+/** Objects that are no router or service are of a newer node, and are left out. */
+export function readLoad({ connectionsOpen, exchangesOpen, draining }: Load): NodeLoad {
+  const known = draining.slice(0, limits.drainingObjectsMax).flatMap((one) => {
+    const kind = one.object?.kind
+    if (kind !== ResourceKind.ROUTER && kind !== ResourceKind.SERVICE) return []
+    return {
+      kind: kind === ResourceKind.ROUTER ? ('router' as const) : ('service' as const),
+      name: cut(one.object?.name ?? ''),
+      serverUrl: cut(one.serverUrl),
+      exchangesOpen: one.exchangesOpen,
+    }
+  })
+  return { connectionsOpen, exchangesOpen, draining: known }
 }
 
 const kindNames = new Map<ResourceKind, string>([
@@ -74,7 +92,7 @@ function readWhole(field: string, value: bigint): number {
   return Number(value)
 }
 
-function readTime(field: string, timeMs: bigint): number {
+export function readTime(field: string, timeMs: bigint): number {
   // The last moment that a Date can hold.
   if (timeMs > 8_640_000_000_000_000n) {
     throw invalid(`${field}: is not a time`)

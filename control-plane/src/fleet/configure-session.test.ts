@@ -53,7 +53,7 @@ describe('hello', () => {
     ['applied', { $case: 'applied', value: { version: 1n, hash: hashOf(1n), tookMs: 1 } }],
     ['rejected', { $case: 'rejected', value: { version: 1n, hash: hashOf(1n), problems: [] } }],
     ['renewal', { $case: 'renewal', value: { csrPem: '' } }],
-    ['pong', { $case: 'pong', value: { id: 1n } }],
+    ['pong', { $case: 'pong', value: { id: 1n, timeMs: 0n } }],
     ['full', { $case: 'full', value: {} }],
   ]
 
@@ -88,6 +88,20 @@ describe('hello', () => {
     const stream = node.connect(hello)
     expect(await stream.ended).toEqual([status.INVALID_ARGUMENT, expect.stringMatching(reason)])
     expect((await fleet.node('edge-1')).isConnected).toBe(false)
+  })
+})
+
+describe('the clock of a node', () => {
+  it('is compared at hello, and no more shown once the node is gone', async () => {
+    const timeMs = BigInt(Date.now() + 90_000)
+    const stream = await node.connected({ timeMs, uptimeMs: 3_600_000n })
+    const { clockOffsetMs, uptimeSeconds } = await fleet.node('edge-1')
+    expect(clockOffsetMs).toBeGreaterThan(80_000)
+    expect(clockOffsetMs).toBeLessThanOrEqual(90_000)
+    expect(uptimeSeconds).toBeGreaterThanOrEqual(3_600)
+    stream.call.end()
+    await stream.ended
+    await untilNode({ isConnected: false, clockOffsetMs: null, uptimeSeconds: null })
   })
 })
 
@@ -187,6 +201,52 @@ describe('versions', () => {
     const second = node.connect({ bootId: 'boot-2' })
     expect(await apply(second)).toBe(1n)
     await untilNode({ state: 'in-sync', rejected: null })
+  })
+
+  it('sends a node that takes deltas what changed since the version that it applied', async () => {
+    fleet.versions.publish(1n, [new Uint8Array([1]), new Uint8Array([2])])
+    const stream = node.connect({ features: ['delta'] })
+    expect(await nextUpdate(stream)).toMatchObject({ content: { $case: 'full' } })
+    stream.send({ $case: 'applied', value: { version: 1n, hash: hashOf(1n), tookMs: 1 } })
+    fleet.versions.publish(2n, [new Uint8Array([1]), new Uint8Array([3])])
+    expect(await nextUpdate(stream)).toMatchObject({
+      baseVersion: 1n,
+      baseHash: hashOf(1n),
+      content: { $case: 'delta', value: { resources: [Buffer.from([3])], removed: [] } },
+    })
+    stream.send({ $case: 'full', value: {} })
+    expect(await nextUpdate(stream)).toMatchObject({
+      version: 2n,
+      baseVersion: 0n,
+      content: { $case: 'full', value: { resources: [Buffer.from([1]), Buffer.from([3])] } },
+    })
+  })
+
+  it('keeps from a node a version that its software cannot serve, and shows which resource needs what', async () => {
+    fleet.versions.publish(1n)
+    const stream = await node.connected({ version: 1n, hash: hashOf(1n), features: ['delta'] })
+    const need = { feature: 'new', kind: 'service' as const, name: 's', field: 'newField' }
+    fleet.versions.needs = [need]
+    fleet.versions.publish(2n)
+    await untilNode({
+      state: 'rejected',
+      version: 1,
+      desiredVersion: 2,
+      desiredHash: hashOf(2n),
+      missingFeatures: [need],
+    })
+    expect(stream.unread).toBe(0)
+    fleet.versions.needs = []
+    fleet.versions.publish(3n)
+    expect(await apply(stream)).toBe(3n)
+    await untilNode({ state: 'in-sync', missingFeatures: [] })
+  })
+
+  it('sends a node with the feature what needs it', async () => {
+    fleet.versions.needs = [{ feature: 'new', kind: 'service', name: 's', field: 'newField' }]
+    fleet.versions.publish(1n)
+    const stream = node.connect({ features: ['new'] })
+    expect(await apply(stream)).toBe(1n)
   })
 
   it('sends the whole version again when the node asks for it', async () => {

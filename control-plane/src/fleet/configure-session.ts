@@ -6,11 +6,14 @@
 import { status } from '@grpc/grpc-js'
 import type { Applied, ConfigureRequest, Hello, Rejected } from '@sluice/proto'
 import type { CertificateAuthority } from '../certificates/authority.ts'
-import type { PublishedVersion, VersionSource } from '../publishing/published-version.ts'
-import { readHello, readProblems } from './configure-rules.ts'
+import type { VersionSource } from '../publishing/published-version.ts'
+import type { VersionView } from '../publishing/version-view.ts'
+import { readHello, readLoad, readProblems, readTime } from './configure-rules.ts'
 import { issueNode } from './enrolment.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
+import type { HistoryGuard } from './history-guard.ts'
+import type { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetLimits as limits } from './limits.ts'
 import { Liveness } from './liveness.ts'
 import type { NodeRegistry } from './node-registry.ts'
@@ -18,7 +21,7 @@ import type { NodeStream } from './node-stream.ts'
 import type { PeerNode } from './peer-identity.ts'
 import { encodeConfigure } from './service-definitions.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
-import type { UpdateFrames } from './update-frames.ts'
+import type { UpdateFrames, VersionStamp } from './update-frames.ts'
 
 export interface ConfigureSessionOptions {
   readonly stream: NodeStream<ConfigureRequest>
@@ -28,13 +31,10 @@ export interface ConfigureSessionOptions {
   readonly authority: CertificateAuthority
   readonly versions: VersionSource
   readonly frames: UpdateFrames
+  readonly largeUpdates: LargeUpdates
+  readonly history: HistoryGuard
   readonly timings: FleetTimings
   readonly log: FleetLog
-}
-
-interface VersionStamp {
-  readonly version: bigint
-  readonly hash: string
 }
 
 export class ConfigureSession implements LiveSession {
@@ -46,16 +46,23 @@ export class ConfigureSession implements LiveSession {
   readonly #sent = new Map<bigint, string>()
   #answerTimer: NodeJS.Timeout | undefined
   #isAdmitted = false
+  /** It waits to send a large update. */
+  #isQueued = false
+  /** Ends its turn with a large update. */
+  #leaveTurn: (() => void) | undefined
   #inFlight: VersionStamp | undefined
   #lastSent: VersionStamp | undefined
   #running: VersionStamp = { version: 0n, hash: '' }
   #rejectedHash: string | undefined
+  #features: ReadonlySet<string> = new Set()
 
   constructor(options: ConfigureSessionOptions) {
     const { stream, timings } = options
     this.#options = options
     this.#stream = stream
-    this.#liveness = new Liveness(stream, timings)
+    this.#liveness = new Liveness(stream, timings, (timeMs) => {
+      options.registry.clockRead(options.node.id, this, timeMs)
+    })
     this.#helloTimer = setTimeout(() => {
       stream.end(status.DEADLINE_EXCEEDED, `hello is due within ${timings.helloDueMs / 1_000} s`)
     }, timings.helloDueMs)
@@ -81,13 +88,22 @@ export class ConfigureSession implements LiveSession {
       newest === undefined ||
       !this.#isAdmitted ||
       !this.#stream.isOpen ||
-      this.#inFlight !== undefined ||
-      !this.#isNeeded(newest)
+      this.#inFlight !== undefined
     ) {
       return
     }
-    const frame = this.#options.frames.frameOf(newest)
-    const stamp = { version: newest.number, hash: newest.hash }
+    const { node, frames } = this.#options
+    const view = newest.viewFor(node.labels)
+    const stamp = { version: newest.number, hash: view.hash }
+    if (!this.#isNeeded(stamp) || this.#lacks(view) || this.#isHeldBack()) {
+      return
+    }
+    const base = this.#features.has('delta') ? this.#running : undefined
+    const frame = frames.frameOf(newest.number, view, base)
+    if (frame.length >= limits.largeUpdateBytes && this.#leaveTurn === undefined) {
+      this.#queue(frame.length)
+      return
+    }
     this.#lastSent = stamp
     if (frame.length > limits.answerBytesMax) {
       const fields = { version: Number(newest.number), bytes: frame.length }
@@ -109,7 +125,8 @@ export class ConfigureSession implements LiveSession {
     if (!this.#isAdmitted) {
       throw invalid(`${message.$case} came before hello`)
     }
-    await this.#options.registry.seen(this.#options.node.id, this)
+    const { node, registry } = this.#options
+    await registry.seen(node.id, this)
     switch (message.$case) {
       case 'applied':
         return this.#applied(message.value)
@@ -118,7 +135,9 @@ export class ConfigureSession implements LiveSession {
       case 'renewal':
         return this.#renew(message.value.csrPem)
       case 'pong':
-        return this.#liveness.pong(message.value.id)
+        return this.#liveness.pong(message.value.id, readTime('pong.time_ms', message.value.timeMs))
+      case 'load':
+        return registry.loadRead(node.id, this, readLoad(message.value))
       case 'full':
         this.#inFlight = undefined
         this.#lastSent = undefined
@@ -145,6 +164,9 @@ export class ConfigureSession implements LiveSession {
       case 'admitted':
     }
     this.#running = { version: hello.version, hash: hello.hash }
+    this.#features = new Set(connected.features)
+    const { history, versions } = this.#options
+    await history.look(connected.version, Number(versions.current()?.number ?? 0n))
     this.#rejectedHash = await registry.connected(node.id, this, connected)
     if (!this.#stream.isOpen) {
       // It ended while we waited, so its goodbye came too early to count.
@@ -154,14 +176,25 @@ export class ConfigureSession implements LiveSession {
     this.#isAdmitted = true
     this.#stream.accept()
     this.#liveness.start()
+    await this.#sendStanding(await registry.isDraining(node.id))
     log.info({ node: node.name, nodeId: node.id, address: connected.address }, 'node connected')
     this.offer()
   }
 
-  #isNeeded(newest: PublishedVersion): boolean {
+  #isNeeded(newest: VersionStamp): boolean {
     const isSame = (stamp: VersionStamp | undefined) =>
-      stamp?.version === newest.number && stamp.hash === newest.hash
+      stamp?.version === newest.version && stamp.hash === newest.hash
     return newest.hash !== this.#rejectedHash && !isSame(this.#running) && !isSame(this.#lastSent)
+  }
+
+  /** A node that runs nothing has nothing to lose. */
+  #isHeldBack(): boolean {
+    return this.#options.history.newestSeen !== undefined && this.#running.version > 0n
+  }
+
+  /** The registry shows what is missing. */
+  #lacks(view: VersionView): boolean {
+    return view.needs.some(({ feature }) => !this.#features.has(feature))
   }
 
   #rememberSent({ version, hash }: VersionStamp): void {
@@ -175,8 +208,43 @@ export class ConfigureSession implements LiveSession {
     }
   }
 
+  /** A node that cannot drain is shown as such by its features, and goes on as it is. */
+  drain(isDraining: boolean): void {
+    this.#sendStanding(isDraining).catch((error: unknown) => this.#stream.fail(error))
+  }
+
+  async #sendStanding(draining: boolean): Promise<void> {
+    if (!this.#isAdmitted || !this.#features.has('drain')) {
+      return
+    }
+    const message = encodeConfigure({ $case: 'standing', value: { draining } })
+    await this.#stream.write(message, this.#options.timings.smallWriteMs)
+  }
+
+  /** When its turn comes it sends what is the newest then. */
+  #queue(bytes: number): void {
+    if (this.#isQueued) {
+      return
+    }
+    this.#isQueued = true
+    this.#options.largeUpdates.enter(bytes, (leave) => {
+      this.#isQueued = false
+      this.#leaveTurn = leave
+      this.offer()
+      if (this.#inFlight === undefined) {
+        this.#endTurn()
+      }
+    })
+  }
+
+  #endTurn(): void {
+    this.#leaveTurn?.()
+    this.#leaveTurn = undefined
+  }
+
   async #send(frame: Buffer, stamp: VersionStamp): Promise<void> {
     const isWritten = await this.#stream.write(frame, this.#options.timings.updateWriteMs)
+    this.#endTurn()
     if (isWritten && this.#inFlight === stamp) {
       this.#answerTimer = setTimeout(() => this.#settle(stamp), this.#options.timings.answerDueMs)
     }
@@ -214,8 +282,9 @@ export class ConfigureSession implements LiveSession {
 
   /** A node may also answer late for the newest version, which it was sent on the stream before. */
   #assertSent(what: string, version: bigint, hash: string): void {
-    const newest = this.#options.versions.current()
-    const isNewest = newest?.number === version && newest.hash === hash
+    const { node, versions } = this.#options
+    const newest = versions.current()
+    const isNewest = newest?.number === version && newest.viewFor(node.labels).hash === hash
     if (!isNewest && this.#sent.get(version) !== hash) {
       throw invalid(`${what}: version ${version} with this hash was not sent on this stream`)
     }

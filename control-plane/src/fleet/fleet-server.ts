@@ -12,12 +12,15 @@ import type { ConfigureRequest, EnrolRequest, EnrolResponse, ReportRequest } fro
 import type { CertificateAuthority } from '../certificates/authority.ts'
 import type { VersionSource } from '../publishing/published-version.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import { Admission, type AdmissionOptions, type Lane } from './admission.ts'
 import { ConfigureSession } from './configure-session.ts'
 import { Enrolment } from './enrolment.ts'
 import { FleetCredentials } from './fleet-credentials.ts'
 import type { FleetLog } from './fleet-log.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
+import type { HistoryGuard } from './history-guard.ts'
 import type { JoinTokens } from './join-tokens.ts'
+import { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetTimings, fleetLimits as limits } from './limits.ts'
 import type { NodeRegistry } from './node-registry.ts'
 import { type NodeCall, NodeStream } from './node-stream.ts'
@@ -37,6 +40,7 @@ export interface FleetServerOptions {
   readonly versions: VersionSource
   readonly authority: CertificateAuthority
   readonly registry: NodeRegistry
+  readonly history: HistoryGuard
   readonly tokens: JoinTokens
   readonly telemetry: Pick<Telemetry, 'storeCounters' | 'storeLogs'>
   readonly log: FleetLog
@@ -44,7 +48,7 @@ export interface FleetServerOptions {
   /** More DNS names and IP addresses for the server's certificate. */
   readonly serverNames?: readonly string[]
   readonly timings?: Partial<FleetTimings>
-  readonly admission?: { readonly perSecond: number; readonly burst: number }
+  readonly admission?: Partial<AdmissionOptions>
 }
 
 /** The fleet server cannot listen where it should. */
@@ -69,7 +73,8 @@ export class FleetServer {
   readonly #timings: FleetTimings
   readonly #sessions: Sessions
   readonly #frames = new UpdateFrames()
-  readonly #admission: TokenBucket
+  readonly #largeUpdates = new LargeUpdates(limits)
+  readonly #admission: Admission
   readonly #enrolment: Enrolment
   readonly #subscriptions: (() => void)[] = []
   #server: Server | undefined
@@ -82,11 +87,13 @@ export class FleetServer {
     this.#options = options
     this.#timings = { ...fleetTimings, ...options.timings }
     this.#sessions = new Sessions(registry)
-    const admission = options.admission ?? {
+    this.#admission = new Admission({
       perSecond: limits.admittedPerSecond,
       burst: limits.admittedBurst,
-    }
-    this.#admission = new TokenBucket({ ...admission, now })
+      waitingMax: limits.admissionsWaitingMax,
+      now,
+      ...options.admission,
+    })
     const bucket = new TokenBucket({
       perSecond: limits.enrolmentsPerSecond,
       burst: limits.enrolmentsBurst,
@@ -97,7 +104,7 @@ export class FleetServer {
 
   /** Listens; resolves with the address, HOST:PORT, as it was bound. */
   async start(address: string): Promise<string> {
-    const { authority, versions, registry, log } = this.#options
+    const { authority, versions, registry, history, log } = this.#options
     // The library writes to stderr by itself, and what matters of it comes to us as errors anyway.
     const note = (message: unknown) => log.debug({ grpc: String(message) }, 'message of grpc-js')
     setLogger({ error: note, info: note, debug: note })
@@ -117,6 +124,8 @@ export class FleetServer {
     }, identityCheckedEveryMs)
     this.#subscriptions.push(
       versions.onPublished(() => this.#sessions.offerAll()),
+      history.onSettled(() => this.#sessions.offerAll()),
+      registry.onDraining((nodeId, isDraining) => this.#sessions.drainNode(nodeId, isDraining)),
       registry.onRevoked((nodeId) => {
         this.#sessions.endNode(nodeId, status.PERMISSION_DENIED, 'the node was revoked')
       }),
@@ -135,6 +144,7 @@ export class FleetServer {
     for (const unsubscribe of this.#subscriptions.splice(0)) {
       unsubscribe()
     }
+    this.#admission.stop()
     this.#sessions.endAll(status.UNAVAILABLE, 'the control plane stops')
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
@@ -185,7 +195,7 @@ export class FleetServer {
 
   readonly #configure = (call: NodeCall<ConfigureRequest>): void => {
     const stream = this.#wrap(call)
-    this.#admit(call)
+    this.#admit(call, stream, 'configuration')
       .then((node) => {
         const session = new ConfigureSession({
           ...this.#options,
@@ -193,6 +203,7 @@ export class FleetServer {
           node,
           sessions: this.#sessions,
           frames: this.#frames,
+          largeUpdates: this.#largeUpdates,
           timings: this.#timings,
         })
         session.start()
@@ -202,7 +213,7 @@ export class FleetServer {
 
   readonly #report = (call: NodeCall<ReportRequest>): void => {
     const stream = this.#wrap(call)
-    this.#admit(call)
+    this.#admit(call, stream, 'reports')
       .then((node) => this.#startReport(stream, node))
       .catch((error: unknown) => this.#refuse(stream, error))
   }
@@ -231,13 +242,25 @@ export class FleetServer {
     }
   }
 
-  async #admit(call: NodeCall<unknown>): Promise<PeerNode> {
-    const node = await identify(call, this.#options.authority, this.#options.registry)
+  async #admit(
+    call: NodeCall<unknown>,
+    stream: NodeStream<unknown>,
+    lane: Lane,
+  ): Promise<PeerNode> {
+    const { authority, registry } = this.#options
+    const node = await identify(call, authority, registry)
     // After the certificate: strangers must not use up what is meant for nodes.
-    if (!this.#admission.take()) {
-      throw new FleetRefusal(status.UNAVAILABLE, 'too many nodes connect at once; try again later')
+    switch (await this.#admission.enter(lane, () => stream.isOpen)) {
+      case 'admitted':
+        return node
+      case 'left':
+        throw new FleetRefusal(status.CANCELLED, 'the stream ended before its turn')
+      case 'too-many':
+        throw new FleetRefusal(
+          status.UNAVAILABLE,
+          'too many nodes connect at once; try again later',
+        )
     }
-    return node
   }
 
   #wrap<Request>(call: NodeCall<Request>): NodeStream<Request> {

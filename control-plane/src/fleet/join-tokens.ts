@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { CertificateAuthority } from '../certificates/authority.ts'
+import { findLabelProblem } from '../model/labels.ts'
 import type { Database } from '../store/database.ts'
 import {
   insertJoinToken,
@@ -12,7 +13,7 @@ import {
   removeJoinToken,
   removeJoinTokensExpiredBefore,
 } from '../store/join-tokens.ts'
-import { findLabelProblem, readLabels } from './labels.ts'
+import { readLabels } from './labels.ts'
 import { fleetLimits as limits } from './limits.ts'
 
 export interface JoinTokenView {

@@ -8,9 +8,6 @@ export const fleetLimits = Object.freeze({
   callsPerConnectionMax: 16,
 
   nodeNameCharactersMax: 63,
-  labelsMax: 32,
-  labelKeyCharactersMax: 63,
-  labelValueCharactersMax: 255,
   tokenCharactersMax: 200,
   joinTokensMax: 1_000,
   joinTokenUsesMax: 1_000,
@@ -24,16 +21,30 @@ export const fleetLimits = Object.freeze({
   featureCharactersMax: 64,
   workersMax: 1_024,
   problemsMax: 100,
+  drainingObjectsMax: 1_000,
   problemCharactersMax: 500,
   detailsCharactersMax: 1_000,
   /** Updates of one session whose late answers are still known. */
   sentUpdatesMax: 16,
 
+  /** Resources of all views together that a delta can start from: some 100 bytes of memory each. */
+  baseEntriesMax: 1_000_000,
+  /** An update from this size on waits until the large ones before it have gone out. */
+  largeUpdateBytes: 65_536,
+  largeBytesInFlightMax: 8 * 1_048_576,
+  /** After this, a large update that a slow node still takes no longer holds back others. */
+  largeTurnMs: 5_000,
+  /** Sessions that are offered a new version before other work has its turn. */
+  offersPerTurn: 25,
+  /** All encoded updates that are kept to be sent to more nodes. */
+  frameBytesMax: 64 * 1_048_576,
+
   /** Streams of nodes per second and at once, so that a whole fleet that comes back does not stall us. */
   admittedPerSecond: 400,
   admittedBurst: 400,
-  enrolmentsPerSecond: 20,
-  enrolmentsBurst: 100,
+  admissionsWaitingMax: 10_000,
+  enrolmentsPerSecond: 100,
+  enrolmentsBurst: 200,
 })
 
 export interface FleetTimings {

@@ -8,15 +8,21 @@ import { encodeConfigure } from './service-definitions.ts'
 export class Liveness {
   readonly #stream: Pick<NodeStream<unknown>, 'write' | 'end' | 'isWriting' | 'onClosed'>
   readonly #timings: FleetTimings
+  /** What the node's clock shows at this moment. */
+  readonly #onTime: (nodeTimeMs: number) => void
   #timer: NodeJS.Timeout | undefined
   #pongTimer: NodeJS.Timeout | undefined
   #lastId = 0n
+  /** Of the last ping, by a clock that nobody sets. */
+  #sentAtMs = 0
   #waiters: { readonly id: bigint; readonly settle: (isAlive: boolean) => void }[] = []
 
   constructor(
     stream: Pick<NodeStream<unknown>, 'write' | 'end' | 'isWriting' | 'onClosed'>,
     timings: FleetTimings,
+    onTime: (nodeTimeMs: number) => void,
   ) {
+    this.#onTime = onTime
     this.#stream = stream
     this.#timings = timings
   }
@@ -33,10 +39,14 @@ export class Liveness {
     }
   }
 
-  pong(id: bigint): void {
+  /** `timeMs`: what the node's clock showed; 0: it does not tell. */
+  pong(id: bigint, timeMs: number): void {
     if (id < 1n || id > this.#lastId) {
       throw invalid(`pong: no ping had the id ${id}`)
     }
+    // The clocks are compared at half the way there and back.
+    const halfMs = (performance.now() - this.#sentAtMs) / 2
+    if (id === this.#lastId && timeMs > 0) this.#onTime(timeMs + halfMs)
     clearTimeout(this.#pongTimer)
     this.#pongTimer = undefined
     const answered = this.#waiters.filter((waiter) => waiter.id <= id)
@@ -72,6 +82,7 @@ export class Liveness {
 
   #ping(): bigint {
     this.#lastId += 1n
+    this.#sentAtMs = performance.now()
     const bytes = encodeConfigure({ $case: 'ping', value: { id: this.#lastId } })
     // A failed write ends the stream by itself.
     void this.#stream.write(bytes, this.#timings.smallWriteMs)

@@ -17,44 +17,15 @@ import {
   revokeNode,
   updateNode,
 } from '../store/nodes.ts'
-import { readLabels } from './labels.ts'
+import { AppliedAnswers } from './applied-answers.ts'
 import { fleetTimings } from './limits.ts'
-
-export type NodeState = 'in-sync' | 'updating' | 'rejected' | 'lost' | 'revoked'
-
-export interface NodeProblem {
-  readonly kind: string
-  readonly name: string
-  readonly field: string
-  readonly reason: string
-}
-
-/** A node as the API shows it. */
-export interface NodeView {
-  readonly id: string
-  readonly name: string
-  readonly labels: Readonly<Record<string, string>>
-  readonly state: NodeState
-  readonly isConnected: boolean
-  readonly connectedAt: string | null
-  readonly lastSeenAt: string | null
-  readonly version: number
-  readonly hash: string
-  readonly appliedAt: string | null
-  readonly tookMs: number | null
-  readonly rejected: {
-    readonly version: number
-    readonly at: string
-    readonly problems: readonly NodeProblem[]
-  } | null
-  readonly softwareVersion: string
-  readonly features: readonly string[]
-  readonly bootId: string
-  readonly workers: number
-  readonly certificateExpiresAt: string
-  readonly enrolledAt: string
-  readonly address: string
-}
+import {
+  type LiveNode,
+  type NodeLoad,
+  type NodeProblem,
+  type NodeView,
+  presentNode,
+} from './node-view.ts'
 
 export interface EnrolledNode {
   readonly id: string
@@ -74,23 +45,20 @@ export interface ConnectedNode {
   readonly hash: string
   /** 0: nothing runs. */
   readonly appliedAtMs: number
-}
-
-interface LiveNode {
-  /** Whose connection it is: a late goodbye of an older one must not count. */
-  readonly session: object
-  readonly connectedAtMs: number
-  lastSeenAtMs: number
-  savedAtMs: number
+  /** By the node's clock; 0: it does not tell. */
+  readonly timeMs: number
+  readonly uptimeMs: number
 }
 
 export class NodeRegistry {
   readonly #db: Database
   readonly #versions: VersionSource
   readonly #now: () => number
+  readonly #answers: AppliedAnswers
   readonly #live = new Map<string, LiveNode>()
   readonly #goodbyes = new Set<Promise<void>>()
   readonly #revoked = new Set<string>()
+  readonly #drainListeners = new Set<(nodeId: string, isDraining: boolean) => void>()
   readonly #revocationListeners = new Set<(nodeId: string) => void>()
 
   constructor(options: {
@@ -99,6 +67,7 @@ export class NodeRegistry {
     readonly now: () => number
   }) {
     this.#db = options.db
+    this.#answers = new AppliedAnswers(options.db)
     this.#versions = options.versions
     this.#now = options.now
   }
@@ -134,6 +103,35 @@ export class NodeRegistry {
   onRevoked(listener: (nodeId: string) => void): () => void {
     this.#revocationListeners.add(listener)
     return () => this.#revocationListeners.delete(listener)
+  }
+
+  /** Whether a node should take no new connections; undefined: there is no such node. */
+  async setDraining(nameOrId: string, isDraining: boolean): Promise<NodeView | undefined> {
+    const row = await this.#findRecord(nameOrId)
+    if (row === undefined) {
+      return undefined
+    }
+    await updateNode(this.#db, row.id, { is_draining: isDraining ? 1 : 0 })
+    for (const listener of this.#drainListeners) {
+      listener(row.id, isDraining)
+    }
+    return this.find(row.id)
+  }
+
+  /** Calls back when a node is to drain or no longer. Returns the function that ends the subscription. */
+  onDraining(listener: (nodeId: string, isDraining: boolean) => void): () => void {
+    this.#drainListeners.add(listener)
+    return () => this.#drainListeners.delete(listener)
+  }
+
+  async isDraining(nodeId: string): Promise<boolean> {
+    return (await findNode(this.#db, nodeId))?.is_draining === 1
+  }
+
+  /** What the node says is still open. */
+  loadRead(nodeId: string, session: object, load: NodeLoad): void {
+    const live = this.#live.get(nodeId)
+    if (live?.session === session) live.load = load
   }
 
   /** True when the node was revoked since we started: for those who looked it up before. */
@@ -206,6 +204,9 @@ export class NodeRegistry {
     this.#live.set(nodeId, {
       session,
       connectedAtMs: nowMs,
+      startedAtMs: nowMs - node.uptimeMs,
+      load: undefined,
+      clockOffsetMs: node.timeMs === 0 ? undefined : node.timeMs - nowMs,
       lastSeenAtMs: nowMs,
       savedAtMs: nowMs,
     })
@@ -240,17 +241,17 @@ export class NodeRegistry {
     }
   }
 
+  /** What the node's clock shows at this moment. */
+  clockRead(nodeId: string, session: object, nodeTimeMs: number): void {
+    const live = this.#live.get(nodeId)
+    if (live?.session === session) live.clockOffsetMs = nodeTimeMs - this.#now()
+  }
+
   async applied(
     nodeId: string,
     update: { readonly version: number; readonly hash: string; readonly tookMs: number },
   ): Promise<void> {
-    await updateNode(this.#db, nodeId, {
-      version: update.version,
-      hash: update.hash,
-      applied_at_ms: this.#now(),
-      took_ms: update.tookMs,
-      ...noRejection,
-    })
+    await this.#answers.record({ id: nodeId, ...update, appliedAtMs: this.#now() })
   }
 
   async rejected(
@@ -274,43 +275,8 @@ export class NodeRegistry {
   }
 
   #toView(row: NodeRecord): NodeView {
-    const live = this.#live.get(row.id)
-    return {
-      id: row.id,
-      name: row.name,
-      labels: readLabels(row.labels),
-      state: this.#stateOf(row, live !== undefined),
-      isConnected: live !== undefined,
-      connectedAt: toIso(live?.connectedAtMs ?? row.connected_at_ms),
-      lastSeenAt: toIso(live?.lastSeenAtMs ?? row.last_seen_at_ms),
-      version: row.version,
-      hash: row.hash,
-      appliedAt: toIso(row.applied_at_ms),
-      tookMs: row.took_ms,
-      rejected: toRejection(row),
-      softwareVersion: row.software_version,
-      features: JSON.parse(row.features) as string[],
-      bootId: row.boot_id,
-      workers: row.workers,
-      certificateExpiresAt: new Date(row.certificate_expires_at_ms).toISOString(),
-      enrolledAt: new Date(row.enrolled_at_ms).toISOString(),
-      address: row.address,
-    }
-  }
-
-  #stateOf(row: NodeRecord, isConnected: boolean): NodeState {
-    if (row.revoked_at_ms !== null) {
-      return 'revoked'
-    }
-    if (!isConnected) {
-      return 'lost'
-    }
     const newest = this.#versions.current()
-    if (newest !== undefined && row.rejected_hash === newest.hash) {
-      return 'rejected'
-    }
-    const version = newest === undefined ? 0 : Number(newest.number)
-    return row.version === version && row.hash === (newest?.hash ?? '') ? 'in-sync' : 'updating'
+    return presentNode(row, this.#live.get(row.id), newest, this.#now())
   }
 }
 
@@ -320,18 +286,3 @@ const noRejection = Object.freeze({
   rejected_at_ms: null,
   rejected_problems: null,
 })
-
-function toRejection(row: NodeRecord): NodeView['rejected'] {
-  if (row.rejected_version === null || row.rejected_at_ms === null) {
-    return null
-  }
-  return {
-    version: row.rejected_version,
-    at: new Date(row.rejected_at_ms).toISOString(),
-    problems: JSON.parse(row.rejected_problems ?? '[]') as NodeProblem[],
-  }
-}
-
-function toIso(timeMs: number | null): string | null {
-  return timeMs === null ? null : new Date(timeMs).toISOString()
-}

@@ -3,12 +3,15 @@ import { X509Certificate } from 'node:crypto'
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
 import { type CertificateAuthority, nodeUri } from '../certificates/authority.ts'
 import { fingerprintOf } from '../certificates/inspect.ts'
+import type { Labels } from '../model/labels.ts'
 import { FleetRefusal } from './fleet-refusal.ts'
+import { readLabels } from './labels.ts'
 import type { NodeRegistry } from './node-registry.ts'
 
 export interface PeerNode {
   readonly id: string
   readonly name: string
+  readonly labels: Labels
   /** Of the certificate in use. */
   readonly fingerprint: string
 }
@@ -47,7 +50,7 @@ export async function identify(
   if (fingerprint === node.fingerprint && node.previous_fingerprint !== null) {
     await registry.confirmCertificate(nodeId, fingerprint)
   }
-  return { id: nodeId, name: node.name, fingerprint }
+  return { id: nodeId, name: node.name, labels: readLabels(node.labels), fingerprint }
 }
 
 function readNodeId(certificate: X509Certificate): string | undefined {

@@ -4,6 +4,7 @@
  * copied from.
  */
 import { status } from '@grpc/grpc-js'
+import { fleetLimits as limits } from './limits.ts'
 import type { NodeRegistry } from './node-registry.ts'
 
 export interface LiveStream {
@@ -13,6 +14,8 @@ export interface LiveStream {
 export interface LiveSession extends LiveStream {
   /** A version was published. */
   offer(): void
+  /** An operator wants the node to drain, or no longer. */
+  drain(isDraining: boolean): void
   /** Resolves with whether the node answered in time. */
   isAlive(): Promise<boolean>
 }
@@ -24,14 +27,25 @@ export class Sessions {
   readonly #configure = new Map<string, LiveSession>()
   readonly #reports = new Map<string, LiveStream>()
   readonly #checks = new Map<string, Promise<void>>()
+  #offering: NodeJS.Immediate | undefined
 
   constructor(registry: NodeRegistry) {
     this.#registry = registry
   }
 
+  /** In slices, so that other work goes on meanwhile. A later call begins anew: what it offers is newer. */
   offerAll(): void {
-    for (const session of this.#configure.values()) {
+    clearImmediate(this.#offering)
+    this.#offerSome([...this.#configure.values()], 0)
+  }
+
+  #offerSome(sessions: readonly LiveSession[], from: number): void {
+    const to = from + limits.offersPerTurn
+    for (const session of sessions.slice(from, to)) {
       session.offer()
+    }
+    if (to < sessions.length) {
+      this.#offering = setImmediate(() => this.#offerSome(sessions, to))
     }
   }
 
@@ -55,6 +69,10 @@ export class Sessions {
   endNode(nodeId: string, code: status, details: string): void {
     this.#configure.get(nodeId)?.end(code, details)
     this.#reports.get(nodeId)?.end(code, details)
+  }
+
+  drainNode(nodeId: string, isDraining: boolean): void {
+    this.#configure.get(nodeId)?.drain(isDraining)
   }
 
   endAll(code: status, details: string): void {

@@ -9,6 +9,7 @@ import {
   serverUrlReason,
 } from './fields.ts'
 import { type Problem, SETTINGS_NAME } from './kinds.ts'
+import { findLabelProblem } from './labels.ts'
 import type { EntryPoint, Resource, Router, Service } from './resources.ts'
 
 interface Finding {
@@ -68,8 +69,11 @@ function checkEntryPoint(entryPoint: EntryPoint): Finding[] {
   return found
 }
 
-function checkRouter({ match }: Router): Finding[] {
+function checkRouter({ match, nodes }: Router): Finding[] {
+  // One that was stored before the field existed has none.
+  const reason = findLabelProblem(nodes ?? {})
   return [
+    ...(reason === undefined ? [] : [{ field: 'nodes', reason }]),
     ...checkList('match.hosts', match.hosts, hostReason),
     ...checkList('match.pathPrefixes', match.pathPrefixes, pathPrefixReason),
     ...checkList('match.pathRegexes', match.pathRegexes, regexReason),

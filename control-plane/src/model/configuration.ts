@@ -121,6 +121,18 @@ export class Configuration implements Parts {
   }
 }
 
+/** Names are unique within a kind, and neither has a space. */
+export function keyOf({ kind, name }: ResourceId): string {
+  return `${kind} ${name}`
+}
+
+/** The other way round. */
+export function idOfKey(key: string): ResourceId {
+  const [kind = '', name = ''] = key.split(' ')
+  // The cast holds for what keyOf made.
+  return { kind: kind as Kind, name }
+}
+
 export function idOf(resource: Resource): ResourceId {
   return { kind: resource.kind, name: nameOf(resource) }
 }

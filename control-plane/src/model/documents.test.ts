@@ -10,7 +10,7 @@ function problemsOf(kind: Kind, input: unknown) {
 it('fills in every default of a router, in the order of the schema', () => {
   const { spec } = toDocument('router', { service: 's', name: 'r' })
   expect(JSON.stringify(spec)).toBe(
-    '{"name":"r","labels":{},"entryPoints":[],"match":{"hosts":[],"pathPrefixes":[],"pathRegexes":[],"methods":[],"clientRanges":[]},"priority":0,"service":"s"}',
+    '{"name":"r","labels":{},"entryPoints":[],"match":{"hosts":[],"pathPrefixes":[],"pathRegexes":[],"methods":[],"clientRanges":[]},"priority":0,"service":"s","nodes":{},"drain":false}',
   )
 })
 
@@ -19,7 +19,7 @@ it('fills in every default of a service, its servers and its time-outs', () => {
   expect(toDocument('service', input).spec).toEqual({
     name: 's',
     labels: {},
-    servers: [{ url: 'http://h:1', weight: 1 }],
+    servers: [{ url: 'http://h:1', weight: 1, drain: false }],
     timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1, queueMs: 5_000 },
     idleConnectionsMax: 64,
     connectionsMax: 0,

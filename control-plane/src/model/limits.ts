@@ -15,11 +15,11 @@ export const limits = Object.freeze({
   queueMax: 100_000,
   timeoutMsMax: 86_400_000,
   logsPerSecondMax: 1_000,
-  textCharactersMax: 2_048,
-  pemCharactersMax: 262_144,
   labelsMax: 32,
   labelKeyCharactersMax: 63,
   labelValueCharactersMax: 255,
+  textCharactersMax: 2_048,
+  pemCharactersMax: 262_144,
   /** Of the versions that are kept, how many are kept whatever their age. */
   versionsAlwaysKept: 50,
   versionsKeptMax: 1_000_000,

@@ -32,7 +32,9 @@ function router(spec: Router): Router {
   const { match } = spec
   const hosts = normaliseHosts(match.hosts)
   const methods = [...new Set(match.methods.map((method) => method.toUpperCase()))]
-  return { ...labelled(spec), match: { ...match, hosts, methods } }
+  // Sorted, so that labels in another order are no change.
+  const nodes = Object.fromEntries(Object.entries(spec.nodes).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { ...labelled(spec), match: { ...match, hosts, methods }, nodes }
 }
 
 function service(spec: Service): Service {

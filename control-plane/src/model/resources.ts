@@ -101,6 +101,14 @@ export const Router = Type.Object(
       description: 'higher wins before specificity is looked at',
     }),
     service: Reference,
+    nodes: Type.Record(Type.String(), Type.String(), {
+      default: {},
+      description: 'labels that a node must have to get this router; empty: every node',
+    }),
+    drain: Type.Boolean({
+      default: false,
+      description: 'answer new requests with 503; those that run go on',
+    }),
   },
   strict,
 )
@@ -114,6 +122,10 @@ export const Server = Type.Object(
       maximum: limits.serverWeightMax,
       default: 1,
       description: 'share of requests relative to the other servers; 0 takes the server out',
+    }),
+    drain: Type.Boolean({
+      default: false,
+      description: 'no new requests; those that run go on, and their number is shown',
     }),
   },
   strict,

@@ -3,6 +3,7 @@ import { checkReferences } from '../model/check-references.ts'
 import { checkResource } from '../model/check-resource.ts'
 import { type Configuration, idOf, type ResourceId } from '../model/configuration.ts'
 import type { Document } from '../model/documents.ts'
+import { type FeatureNeed, featureNeeds } from '../model/features.ts'
 import type { Problem } from '../model/kinds.ts'
 import { limits } from '../model/limits.ts'
 import { Refusal } from '../model/refusal.ts'
@@ -19,6 +20,7 @@ export interface Candidate {
   readonly resource: Resource
   readonly encoded: Uint8Array
   readonly digest: Uint8Array
+  readonly needs: readonly FeatureNeed[]
 }
 
 export interface Preparation {
@@ -64,7 +66,7 @@ export function toCandidate(
     throw new Error(`certificate "${idOf(resource).name}" has no private key in the database`)
   }
   const encoded = encodeResource(resource, pem)
-  return { resource, encoded, digest: digestOf(encoded) }
+  return { resource, encoded, digest: digestOf(encoded), needs: featureNeeds(resource) }
 }
 
 interface ResolvedDocuments {

@@ -1,5 +1,6 @@
 /** The newest configuration with everything that is known of each resource. Immutable. */
-import { Configuration, idOf, type ResourceId } from '../model/configuration.ts'
+import { Configuration, idOf, keyOf, type ResourceId } from '../model/configuration.ts'
+import type { FeatureNeed } from '../model/features.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Resource } from '../model/resources.ts'
 
@@ -13,6 +14,8 @@ export interface ResourceRecord {
   readonly encoded: Uint8Array
   /** SHA-256 of `encoded`. */
   readonly digest: Uint8Array
+  /** What a node's software must be able to do for it. */
+  readonly needs: readonly FeatureNeed[]
 }
 
 export class PublishedState {
@@ -25,6 +28,11 @@ export class PublishedState {
   private constructor(records: ReadonlyMap<string, ResourceRecord>, configuration: Configuration) {
     this.#records = records
     this.configuration = configuration
+  }
+
+  /** By `keyOf`. */
+  get entries(): ReadonlyMap<string, ResourceRecord> {
+    return this.#records
   }
 
   get records(): Iterable<ResourceRecord> {
@@ -54,8 +62,4 @@ export class PublishedState {
     const resources = put.map(({ resource }) => resource)
     return new PublishedState(records, this.configuration.with(resources, removed))
   }
-}
-
-function keyOf({ kind, name }: ResourceId): string {
-  return `${kind} ${name}`
 }

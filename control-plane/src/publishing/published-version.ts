@@ -1,13 +1,13 @@
 /** A version as it leaves the publisher: what the fleet service sends and the API lists. */
+import type { Labels } from '../model/labels.ts'
+import type { VersionView } from './version-view.ts'
 
 export interface PublishedVersion {
   readonly number: bigint
-  /** As sluice.v1 Update.hash. */
+  /** Of the whole, as sluice.v1 Update.hash. */
   readonly hash: string
-  /** Encoded sluice.v1 Resource messages. Private keys are in the clear here: never log, never store. */
-  readonly resources: readonly Uint8Array[]
-  /** True when an operator removed the last router on purpose. */
-  readonly isEmptyOnPurpose: boolean
+  /** What a node with these labels gets of it. */
+  viewFor(labels: Labels): VersionView
 }
 
 /** What the fleet service needs of publishing. */

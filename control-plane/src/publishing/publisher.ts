@@ -9,6 +9,7 @@ import {
   type Configuration,
   DEFAULT_SETTINGS,
   idOf,
+  keyOf,
   type ResourceId,
 } from '../model/configuration.ts'
 import { differenceOf, type FieldDifference } from '../model/difference.ts'
@@ -195,6 +196,19 @@ export class Publisher implements VersionSource {
     return due.map(({ name }) => name)
   }
 
+  /** The newest configuration once more, under a number after this one. Returns the newest version's number. */
+  publishBeyond(number: number, author: string): Promise<number> {
+    return this.#inTurn(async () => {
+      const { row } = this.#newest
+      if (row !== undefined && row.number <= number) {
+        const message = `goes on after version ${number}`
+        const nothing = { put: [], removed: [], keys: [] }
+        await this.#commit({ author, message, ...nothing, numberMin: number + 1 })
+      }
+      return this.#newest.row?.number ?? 0
+    })
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work)
     // A refused change must not refuse the next one.
@@ -257,6 +271,7 @@ export class Publisher implements VersionSource {
     readonly removed: readonly ResourceId[]
     readonly keys: readonly PrivateKey[]
     readonly alongside?: Alongside | undefined
+    readonly numberMin?: number
   }): Promise<void> {
     const createdAtMs = this.#now()
     const put = draft.put.map((candidate) => this.#toRecord(candidate, createdAtMs))
@@ -313,8 +328,4 @@ function outcomeOf(candidate: Candidate, before: PublishedState): ChangeOutcome 
   const id = idOf(candidate.resource)
   if (before.find(id) === undefined) return { ...id, change: 'created' }
   return { ...id, change: isUnchanged(candidate, before) ? 'unchanged' : 'replaced' }
-}
-
-function keyOf({ kind, name }: ResourceId): string {
-  return `${kind} ${name}`
 }

@@ -2,6 +2,8 @@
 import { idOf, type ResourceId } from '../model/configuration.ts'
 import { readStored } from '../model/documents.ts'
 import type { Kind } from '../model/kinds.ts'
+import type { Labels } from '../model/labels.ts'
+import type { Resource } from '../model/resources.ts'
 import type { Database } from '../store/database.ts'
 import {
   currentResources,
@@ -17,6 +19,7 @@ import { toCandidate } from './preparation.ts'
 import { PublishedState, type ResourceRecord } from './published-state.ts'
 import type { PublishedVersion } from './published-version.ts'
 import { hashOf } from './version-hash.ts'
+import { VersionViews } from './version-views.ts'
 
 export interface NewestVersion {
   /** Undefined before the first version. */
@@ -33,6 +36,8 @@ export interface VersionDraft {
   readonly removed: readonly ResourceId[]
   readonly keys: readonly PrivateKey[]
   readonly alongside?: Alongside | undefined
+  /** The version's number is at least this. */
+  readonly numberMin?: number
 }
 
 /** Writes rows of its own within the transaction that stores a version. */
@@ -77,7 +82,7 @@ export async function storeVersion(
 
 function toVersionRow(
   before: NewestVersion,
-  { author, message, createdAtMs }: VersionDraft,
+  { author, message, createdAtMs, numberMin = 1 }: VersionDraft,
   state: PublishedState,
 ): VersionRow {
   const { entryPoints, routers, services, certificates } = state.configuration.counts
@@ -85,7 +90,7 @@ function toVersionRow(
   // A control plane that lost its data begins again at an empty version, which must not look intended.
   const isEmptyOnPurpose = routers === 0 && (hadRouters || before.row?.is_empty_on_purpose === 1)
   return {
-    number: (before.row?.number ?? 0) + 1,
+    number: Math.max(numberMin, (before.row?.number ?? 0) + 1),
     hash: hashOfState(state),
     author,
     message,
@@ -108,11 +113,14 @@ function toPublished(
   state: PublishedState,
   row: Pick<VersionRow, 'is_empty_on_purpose'>,
 ): PublishedVersion {
+  const views = new VersionViews(state, {
+    hash,
+    isEmptyOnPurpose: row.is_empty_on_purpose === 1,
+  })
   return Object.freeze({
     number: BigInt(number),
     hash,
-    resources: Array.from(state.records, ({ encoded }) => encoded),
-    isEmptyOnPurpose: row.is_empty_on_purpose === 1,
+    viewFor: (labels: Labels) => views.viewFor(labels),
   })
 }
 

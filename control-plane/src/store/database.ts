@@ -12,6 +12,7 @@ import type { HistoryTables } from './history-tables.ts'
 import * as configuration001 from './migrations/001-configuration.ts'
 import * as fleet002 from './migrations/002-fleet.ts'
 import * as history003 from './migrations/003-history.ts'
+import * as delivery004 from './migrations/004-delivery.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
@@ -29,6 +30,7 @@ export function openDatabase(file: string): Promise<Database> {
     '001-configuration': configuration001,
     '002-fleet': fleet002,
     '003-history': history003,
+    '004-delivery': delivery004,
   })
 }
 

@@ -1,10 +1,17 @@
-/** The rows of the tables that 002-fleet makes. */
+/** The rows of the tables that 002-fleet makes and 003-delivery extends. */
 import type { Generated } from 'kysely'
 
 export interface FleetTables {
   authority: AuthorityTable
   join_token: JoinTokenTable
   node: NodeTable
+  version_seen: VersionSeenTable
+}
+
+/** There is at most one row. */
+export interface VersionSeenTable {
+  id: 1
+  number: number
 }
 
 /** The internal CA; there is one row. */
@@ -59,4 +66,6 @@ export interface NodeTable {
   rejected_at_ms: number | null
   /** JSON array of {kind, name, field, reason}. */
   rejected_problems: string | null
+  /** An operator wants it to take no new connections. */
+  is_draining: Generated<0 | 1>
 }

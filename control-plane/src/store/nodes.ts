@@ -1,5 +1,5 @@
 /** SQL of nodes: who they are and what they run. */
-import type { Insertable, Selectable, Updateable } from 'kysely'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database } from './database.ts'
 import type { NodeTable } from './fleet-tables.ts'
 import { takeJoinTokenUse } from './join-tokens.ts'
@@ -41,6 +41,33 @@ export async function updateNode(
   change: Updateable<NodeTable>,
 ): Promise<void> {
   await db.updateTable('node').set(change).where('id', '=', id).execute()
+}
+
+export interface AppliedVersion {
+  readonly id: string
+  readonly version: number
+  readonly hash: string
+  readonly appliedAtMs: number
+  readonly tookMs: number
+}
+
+/** What many nodes have applied, in one statement: they all answer at about the same time. */
+export async function recordApplied(
+  db: Database,
+  applied: readonly AppliedVersion[],
+): Promise<void> {
+  await sql`
+    update node set
+      version = answer.value ->> 'version',
+      hash = answer.value ->> 'hash',
+      applied_at_ms = answer.value ->> 'appliedAtMs',
+      took_ms = answer.value ->> 'tookMs',
+      rejected_version = null,
+      rejected_hash = null,
+      rejected_at_ms = null,
+      rejected_problems = null
+    from json_each(${JSON.stringify(applied)}) as answer
+    where node.id = answer.value ->> 'id'`.execute(db)
 }
 
 /** Revokes a node once; a second time keeps the first time stamp. */

@@ -44,6 +44,8 @@ export interface CompiledEntryPoint {
 export interface CompiledRouter {
   readonly name: string
   readonly service: string
+  /** New requests get 503. */
+  readonly isDraining: boolean
 }
 
 export interface CompiledConfiguration {
@@ -88,7 +90,11 @@ export function compile(resources: readonly Uint8Array[]): CompileResult {
     kind: 'compiled',
     configuration: Object.freeze({
       entryPoints,
-      routers: parts.routers.map(({ name, service }) => ({ name, service })),
+      routers: parts.routers.map(({ name, service, drain }) => ({
+        name,
+        service,
+        isDraining: drain,
+      })),
       services,
       certificates: certificateTable(certificates),
       logsPerSecondPerNode: parts.logsPerSecondPerNode,

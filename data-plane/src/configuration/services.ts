@@ -28,7 +28,9 @@ export interface CompiledServer {
   readonly port: number
   /** As it stands in a Host field: without the port where that is 80. */
   readonly authority: string
+  /** 0: it gets nothing. */
   readonly weight: number
+  readonly isDraining: boolean
 }
 
 export function compileService(service: Service, problems: Problem[]): CompiledService {
@@ -46,7 +48,8 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
       host: isIP(bare) === 0 ? url.hostname : bare,
       port: url.port === '' ? 80 : Number(url.port),
       authority: url.host,
-      weight: server.weight,
+      weight: server.drain ? 0 : server.weight,
+      isDraining: server.drain,
     })
   }
   const timeouts = service.timeouts

@@ -3,7 +3,7 @@
  * there is a control plane, since gRPC takes some MiB of memory.
  */
 import { mkdir } from 'node:fs/promises'
-import type { CounterBatch, LogBatch, Update } from '@sluice/proto'
+import type { CounterBatch, Load, LogBatch, Update } from '@sluice/proto'
 import type { Logger } from 'pino'
 import { type Settings, softwareVersion } from '../settings.ts'
 import { type Address, parseAddress } from './address.ts'
@@ -45,6 +45,9 @@ export class ControlPlaneSource implements VersionSource {
   readonly #identityFile: IdentityFile
   readonly #identity: Identity | undefined
   #link: ControlLink | undefined
+  #loadTimer: NodeJS.Timeout | undefined
+  /** As it was told last on this connection; empty: nothing. */
+  #toldLoad = ''
   #versions: VersionSwitch | undefined
 
   private constructor(options: ControlPlaneSourceOptions, found: Found) {
@@ -93,8 +96,9 @@ export class ControlPlaneSource implements VersionSource {
     return problem === undefined ? [] : [problem]
   }
 
-  async start(versions: VersionSwitch): Promise<void> {
+  async start(versions: VersionSwitch, load: () => Load): Promise<void> {
     this.#versions = versions
+    this.#loadTimer = setInterval(() => this.#tellLoad(load()), limits.tickMs)
     if (!versions.offerStored(await this.store.load())) {
       this.#options.logger.info('no stored version: not ready until the control plane sends one')
     }
@@ -121,6 +125,7 @@ export class ControlPlaneSource implements VersionSource {
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.#loadTimer)
     await this.#link?.stop()
   }
 
@@ -139,12 +144,26 @@ export class ControlPlaneSource implements VersionSource {
       logger,
       running: () => versions.running,
       onUpdate: (update) => this.#takeUpdate(update),
+      onStanding: ({ draining }) => {
+        this.#toldLoad = ''
+        versions.setDraining(draining)
+      },
       onTelemetryOpen: () => outlet.connected(),
       onTelemetryClosed: (refusal) => outlet.disconnected(refusal),
       onCountersStored: (from, sequence) => outlet.telemetry.stored(from, sequence),
       onLogsStored: (from, sequence) => outlet.logs.stored(from, sequence),
     })
     this.#link.start()
+  }
+
+  /** After each change, while there is something to tell, and once more when there no longer is. */
+  #tellLoad(load: Load): void {
+    if (this.#link?.isConnected !== true) return
+    const isOfInterest = this.#versions?.isDraining === true || load.draining.length > 0
+    const text = isOfInterest ? JSON.stringify(load) : ''
+    if (text === this.#toldLoad) return
+    this.#toldLoad = text
+    this.#link.send({ $case: 'load', value: load })
   }
 
   async #join(): Promise<Identity | undefined> {

@@ -1,5 +1,11 @@
 /** Totals of this boot for /metrics: traffic by router and service, and the workers' gauges summed up. */
-import { STATUS_CLASSES, type TrafficDelta, type WorkerGauges } from '../worker-protocol.ts'
+import {
+  type DrainCount,
+  STATUS_CLASSES,
+  type TrafficDelta,
+  type WorkerGauges,
+  type WorkerReport,
+} from '../worker-protocol.ts'
 import { limits } from './limits.ts'
 
 export interface TrafficTotal {
@@ -16,10 +22,16 @@ export type Gauges = { -readonly [name in keyof WorkerGauges]: number }
 export class NodeCounters {
   readonly #traffic = new Map<string, TrafficTotal>()
   readonly #alive = new Map<object, WorkerGauges>()
+  readonly #draining = new Map<object, readonly DrainCount[]>()
   readonly #gone = noGauges()
 
-  add(worker: object, traffic: readonly TrafficDelta[], gauges: WorkerGauges): void {
+  add(
+    worker: object,
+    traffic: readonly TrafficDelta[],
+    { gauges, draining }: Pick<WorkerReport, 'gauges' | 'draining'>,
+  ): void {
     this.#alive.set(worker, gauges)
+    this.#draining.set(worker, draining)
     for (const delta of traffic) this.#addTraffic(delta)
   }
 
@@ -28,6 +40,7 @@ export class NodeCounters {
     const last = this.#alive.get(worker)
     if (last === undefined) return
     this.#alive.delete(worker)
+    this.#draining.delete(worker)
     this.#gone.connectionsAccepted += last.connectionsAccepted
     this.#gone.connectionsClosed += last.connectionsAccepted
     this.#gone.exchangesStarted += last.exchangesStarted
@@ -36,6 +49,17 @@ export class NodeCounters {
     this.#gone.nameLookupsFailed += last.nameLookupsFailed
     this.#gone.connectionsShed += last.connectionsShed
     this.#gone.proxyHeadersRefused += last.proxyHeadersRefused
+  }
+
+  /** Of all workers together. */
+  draining(): DrainCount[] {
+    const sums = new Map<string, DrainCount>()
+    for (const one of [...this.#draining.values()].flat()) {
+      const key = `${one.kind}\n${one.name}\n${one.serverUrl}`
+      const exchangesOpen = one.exchangesOpen + (sums.get(key)?.exchangesOpen ?? 0)
+      sums.set(key, { ...one, exchangesOpen })
+    }
+    return [...sums.values()]
   }
 
   traffic(): Iterable<TrafficTotal> {

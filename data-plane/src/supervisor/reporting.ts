@@ -43,7 +43,7 @@ export class Reporting {
 
   take(worker: object, report: WorkerReport): void {
     const traffic = unpackTraffic(report.traffic)
-    this.counters.add(worker, traffic, report.gauges)
+    this.counters.add(worker, traffic, report)
     this.#options.outlet.addTraffic(traffic)
     this.#merge.add(worker, report.logs)
   }

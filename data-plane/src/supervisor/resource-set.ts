@@ -1,6 +1,7 @@
 /**
  * The content of a version as the supervisor keeps it: encoded resources by kind and name. They stay bytes,
- * since the hash is over the bytes as they came and the workers decode them themselves.
+ * since the hash is over the bytes as they came and the workers decode them themselves. Digests are kept, so
+ * that a delta costs what it changes and not what is there.
  */
 import { createHash } from 'node:crypto'
 import { type Delta, Resource, ResourceKind, type Snapshot } from '@sluice/proto'
@@ -18,33 +19,55 @@ const KINDS = {
   settings: ResourceKind.SETTINGS,
 } as const
 
-export class ResourceSet {
-  readonly #byKey: ReadonlyMap<string, Uint8Array>
+interface Entry {
+  readonly bytes: Uint8Array
+  /** One character per byte, so that comparing text compares bytes. */
+  readonly digest: string
+}
 
-  private constructor(byKey: ReadonlyMap<string, Uint8Array>) {
+export class ResourceSet {
+  readonly #byKey: ReadonlyMap<string, Entry>
+  /** All digests, sorted. */
+  readonly #digests: readonly string[]
+
+  private constructor(byKey: ReadonlyMap<string, Entry>, digests: readonly string[]) {
     this.#byKey = byKey
+    this.#digests = digests
   }
 
   static fromSnapshot(snapshot: Pick<Snapshot, 'resources'>): ResourceSet {
-    const byKey = new Map<string, Uint8Array>()
+    const byKey = new Map<string, Entry>()
     for (const bytes of snapshot.resources) {
       const key = keyOf(bytes)
       if (byKey.has(key)) throw new ResourceError(`two resources are ${key}`)
-      byKey.set(key, bytes)
+      byKey.set(key, toEntry(bytes))
     }
-    return new ResourceSet(byKey)
+    return new ResourceSet(byKey, Array.from(byKey.values(), ({ digest }) => digest).sort())
   }
 
   /** A new set; this one stays as it is. */
   withDelta(delta: Pick<Delta, 'resources' | 'removed'>): ResourceSet {
     const byKey = new Map(this.#byKey)
-    for (const { kind, name } of delta.removed) byKey.delete(`${kind}/${name}`)
-    for (const bytes of delta.resources) byKey.set(keyOf(bytes), bytes)
-    return new ResourceSet(byKey)
+    const gone: string[] = []
+    const take = (key: string) => {
+      const before = byKey.get(key)
+      if (before !== undefined) gone.push(before.digest)
+      byKey.delete(key)
+    }
+    const added = new Map<string, Entry>()
+    for (const { kind, name } of delta.removed) take(`${kind}/${name}`)
+    for (const bytes of delta.resources) {
+      const key = keyOf(bytes)
+      take(key)
+      added.set(key, toEntry(bytes))
+    }
+    for (const [key, entry] of added) byKey.set(key, entry)
+    const come = Array.from(added.values(), ({ digest }) => digest)
+    return new ResourceSet(byKey, merged(this.#digests, gone.sort(), come.sort()))
   }
 
   resources(): Uint8Array[] {
-    return [...this.#byKey.values()]
+    return Array.from(this.#byKey.values(), ({ bytes }) => bytes)
   }
 
   hasRouters(): boolean {
@@ -56,12 +79,35 @@ export class ResourceSet {
 
   /** As sluice.v1 Update.hash: the digests of the resources, sorted bytewise, hashed. */
   hash(): string {
-    const digests = this.resources().map((bytes) => createHash('sha256').update(bytes).digest())
-    digests.sort(Buffer.compare)
-    const whole = createHash('sha256')
-    for (const digest of digests) whole.update(digest)
-    return whole.digest('hex')
+    return createHash('sha256').update(this.#digests.join(''), 'latin1').digest('hex')
   }
+}
+
+/** All three sorted; every one of `gone` is in `digests`. */
+function merged(
+  digests: readonly string[],
+  gone: readonly string[],
+  come: readonly string[],
+): string[] {
+  const result: string[] = []
+  let goneAt = 0
+  let comeAt = 0
+  for (const digest of digests) {
+    if (digest === gone[goneAt]) {
+      goneAt += 1
+      continue
+    }
+    for (let next = come[comeAt]; next !== undefined && next < digest; next = come[comeAt]) {
+      result.push(next)
+      comeAt += 1
+    }
+    result.push(digest)
+  }
+  return result.concat(come.slice(comeAt))
+}
+
+function toEntry(bytes: Uint8Array): Entry {
+  return { bytes, digest: createHash('sha256').update(bytes).digest('latin1') }
 }
 
 function keyOf(bytes: Uint8Array): string {

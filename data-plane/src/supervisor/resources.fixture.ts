@@ -31,7 +31,10 @@ export function entryPoint(name: string, address: string): Buffer {
 
 export function router(name: string, service: string, hosts: string[] = []): Buffer {
   const match = { hosts, pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }
-  return encode({ $case: 'router', value: { name, entryPoints: [], match, priority: 0, service } })
+  return encode({
+    $case: 'router',
+    value: { name, entryPoints: [], match, priority: 0, service, nodes: {}, drain: false },
+  })
 }
 
 export function service(name: string, ...urls: string[]): Buffer {
@@ -39,7 +42,7 @@ export function service(name: string, ...urls: string[]): Buffer {
     $case: 'service',
     value: {
       name,
-      servers: urls.map((url) => ({ url, weight: 1 })),
+      servers: urls.map((url) => ({ url, weight: 1, drain: false })),
       timeouts: { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, queueMs: 5_000 },
       idleConnectionsMax: 8,
       passHost: true,

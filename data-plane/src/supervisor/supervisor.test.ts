@@ -66,7 +66,7 @@ it('answers only for versions that it was sent: one from the disk is said in the
   await waitFor(async () => (await readiness(second)) === '200 ready', 'readiness')
   await waitFor(async () => (await statusOf(second)).controlPlane === 'connected', 'the link')
   node.controlPlane.send({ $case: 'ping', value: { id: 7n } })
-  expect(await node.controlPlane.take('pong')).toEqual({ id: 7n })
+  expect(await node.controlPlane.take('pong')).toEqual({ id: 7n, timeMs: expect.any(BigInt) })
   expect(node.controlPlane.messages.filter(({ $case }) => $case === 'applied')).toEqual([])
 })
 
@@ -216,7 +216,7 @@ it('answers pings', async () => {
   await node.start()
   await waitFor(() => node.controlPlane.hellos.length === 1, 'a hello')
   node.controlPlane.send({ $case: 'ping', value: { id: 42n } })
-  expect(await node.controlPlane.take('pong')).toEqual({ id: 42n })
+  expect(await node.controlPlane.take('pong')).toEqual({ id: 42n, timeMs: expect.any(BigInt) })
 })
 
 it('serves metrics that add up', async () => {

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Load, ResourceKind } from '@sluice/proto'
 import type { Logger } from 'pino'
 import { compile } from '../configuration/compile.ts'
 import { CHANGES_VARIABLE } from '../limits.ts'
@@ -143,7 +144,7 @@ export class Supervisor {
     })
     this.#pool.start()
     this.#reporting.start()
-    await this.#source.start(this.#versions)
+    await this.#source.start(this.#versions, () => this.#load())
   }
 
   #tell(outcome: VersionOutcome): void {
@@ -153,8 +154,18 @@ export class Supervisor {
     this.#logger.info({ version: outcome.version, statusAddress: this.statusAddress }, 'ready')
   }
 
+  #load(): Load {
+    const { connectionsOpen, exchangesOpen } = this.#reporting.counters.gauges()
+    const draining = this.#reporting.counters.draining().map(({ kind, name, ...rest }) => ({
+      object: { kind: kind === 'router' ? ResourceKind.ROUTER : ResourceKind.SERVICE, name },
+      ...rest,
+    }))
+    return { connectionsOpen, exchangesOpen, draining }
+  }
+
   #unreadyReason(): string | undefined {
     if (this.#stopping.signal.aborted) return 'the node drains'
+    if (this.#versions.isDraining) return 'an operator drains the node'
     if (this.#versions.running === undefined) {
       const [first] = this.#versions.problems
       return first === undefined ? 'no version yet' : `no version serves: ${problemText(first)}`

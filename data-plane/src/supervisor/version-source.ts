@@ -1,4 +1,5 @@
 /** The seam to where a node's versions come from: a control plane, or a file. A node has one source. */
+import type { Load } from '@sluice/proto'
 import type { ReportOutlet } from './report-outlet.ts'
 import type { VersionStore } from './version-store.ts'
 import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
@@ -13,8 +14,8 @@ export interface VersionSource {
   readonly controlPlane: 'connected' | 'disconnected' | null
   /** What is wrong with the source now, for operators. */
   readonly problems: readonly string[]
-  /** Begins to offer versions. */
-  start(versions: VersionSwitch): Promise<void>
+  /** Begins to offer versions. `load`: what is open now; it is asked once a second. */
+  start(versions: VersionSwitch, load: () => Load): Promise<void>
   /** Looks for a newer version, as far as that is not done without asking. */
   reload(): Promise<void>
   /** What became of an offer. */

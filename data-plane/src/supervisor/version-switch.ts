@@ -68,6 +68,8 @@ interface Offer {
   readonly appliedAtMs: number | undefined
   readonly receivedAtMs: number
   isReported: boolean
+  /** What runs when its turn comes, once more: only where it listens is new. */
+  readonly isSameVersion: boolean
 }
 
 type Attempt =
@@ -88,6 +90,9 @@ export class VersionSwitch {
   #stored: Offer | undefined
   #isBusy = false
   #isStopped = false
+  #isDraining = false
+  /** Whether what runs was applied without listening. */
+  #isSilent = false
   #retryTimer: NodeJS.Timeout | undefined
 
   constructor(options: VersionSwitchOptions) {
@@ -131,6 +136,23 @@ export class VersionSwitch {
     this.#offer({ candidate, source: 'file', appliedAtMs: undefined, ...offered() })
   }
 
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** While it drains, the node runs its versions without listening. */
+  setDraining(isDraining: boolean): void {
+    if (this.#isDraining === isDraining) return
+    this.#isDraining = isDraining
+    this.#options.logger.info(isDraining ? 'the node drains' : 'the node takes connections again')
+    const running = this.#running
+    if (running === undefined || this.#waiting !== undefined) return
+    const { version, hash, resources, appliedAtMs, source } = running
+    const candidate = { version, hash, resources, isEmptyOnPurpose: true }
+    const again = { isSameVersion: true, isReported: true, receivedAtMs: Date.now() }
+    this.#offer({ candidate, source, appliedAtMs, ...again })
+  }
+
   /** An update that never became a candidate. */
   refuse(version: bigint, hash: string, refusal: Problem): void {
     this.#problems = [refusal]
@@ -163,15 +185,17 @@ export class VersionSwitch {
   }
 
   async #take(offer: Offer): Promise<void> {
-    if (offer.source === 'file') offer.candidate = this.#numbered(offer.candidate)
+    if (offer.isSameVersion && this.#running !== undefined) {
+      offer.candidate = { ...this.#running, isEmptyOnPurpose: true }
+    } else if (offer.source === 'file') offer.candidate = this.#numbered(offer.candidate)
     const attempt = await this.#attempt(offer)
     if (attempt.kind === 'applied') return this.#reportApplied(offer, attempt.isNew)
     this.#problems = attempt.problems
     this.#reportRejected(offer, attempt.problems)
     // With nothing to fall back on it is tried again: a port may become free.
     const again = attempt.isLocal ? offer : this.#stored
-    if (this.#running !== undefined || this.#waiting !== undefined || this.#isStopped) return
-    if (again === undefined) return
+    if (this.#waiting !== undefined || this.#isStopped || again === undefined) return
+    if (this.#running !== undefined && !offer.isSameVersion) return
     this.#retryTimer = setTimeout(() => this.#offer(again), limits.applyRetryMs)
   }
 
@@ -184,9 +208,15 @@ export class VersionSwitch {
 
   async #attempt(offer: Offer): Promise<Attempt> {
     const { candidate } = offer
-    if (isSame(this.#running, candidate)) {
+    const isAsWanted = this.#isSilent === this.#isDraining
+    if (isSame(this.#running, candidate) && isAsWanted) {
       this.#problems = []
       return { kind: 'applied', isNew: false }
+    }
+    if (this.#running?.hash === candidate.hash && isAsWanted) {
+      // What was published does not concern this node: only the number is new.
+      await this.#run(offer, this.#running.logsPerSecondPerNode)
+      return { kind: 'applied', isNew: true }
     }
     const refusal = this.#refusal(candidate)
     if (refusal !== undefined) return { kind: 'rejected', problems: [refusal], isLocal: false }
@@ -195,7 +225,9 @@ export class VersionSwitch {
     if (checked.kind === 'refused') {
       return { kind: 'rejected', problems: checked.problems, isLocal: false }
     }
-    const planned = await this.#options.sockets.plan(checked.configuration.entryPoints)
+    const isSilent = this.#isDraining
+    const wanted = isSilent ? [] : checked.configuration.entryPoints
+    const planned = await this.#options.sockets.plan(wanted)
     if (planned.kind === 'failed') {
       return { kind: 'rejected', problems: planned.problems, isLocal: true }
     }
@@ -206,17 +238,23 @@ export class VersionSwitch {
       this.#options.sockets.abandon(planned.plan)
       return { kind: 'rejected', problems: outcome.problems, isLocal: true }
     }
+    this.#isSilent = isSilent
     await this.#commit(offer, planned.plan, checked.configuration.logsPerSecondPerNode)
     return { kind: 'applied', isNew: true }
   }
 
   async #commit(offer: Offer, plan: SocketPlan, logsPerSecondPerNode: number): Promise<void> {
-    const { sockets, store, logger } = this.#options
+    const { sockets, logger } = this.#options
     sockets.commit(plan)
     for (const socket of plan.opened) {
       const name = [...plan.entryPoints].find(([, bound]) => bound.socket === socket)?.[0]
       logger.info({ entryPoint: name, address: socket.address }, 'listening')
     }
+    await this.#run(offer, logsPerSecondPerNode)
+  }
+
+  async #run(offer: Offer, logsPerSecondPerNode: number): Promise<void> {
+    const { store, logger } = this.#options
     const { version, hash, resources } = offer.candidate
     const appliedAtMs = offer.appliedAtMs ?? Date.now()
     const { source } = offer
@@ -239,10 +277,12 @@ export class VersionSwitch {
     return problem(ResourceKind.UNSPECIFIED, '', '', reason)
   }
 
-  #reportApplied({ candidate, source, receivedAtMs }: Offer, isNew: boolean): void {
+  #reportApplied(offer: Offer, isNew: boolean): void {
+    const { candidate, source, receivedAtMs } = offer
     const { version, hash } = candidate
     const tookMs = Date.now() - receivedAtMs
     const text = isNew ? 'version applied' : 'the version runs already'
+    if (offer.isSameVersion) return
     this.#options.logger.info({ version, tookMs, source }, text)
     this.#options.onOutcome({ kind: 'applied', version, hash, source, tookMs })
   }
@@ -263,8 +303,8 @@ function isSame(running: RunningVersion | undefined, { version, hash }: Candidat
   return running?.version === version && running.hash === hash
 }
 
-function offered(): { receivedAtMs: number; isReported: boolean } {
-  return { receivedAtMs: Date.now(), isReported: false }
+function offered(): Pick<Offer, 'receivedAtMs' | 'isReported' | 'isSameVersion'> {
+  return { receivedAtMs: Date.now(), isReported: false, isSameVersion: false }
 }
 
 const KIND_WORDS: Readonly<Record<number, string>> = {

@@ -40,7 +40,7 @@ export function encodeRouter(
     methods: methods ?? [],
     clientRanges: clientRanges ?? [],
   }
-  const value = { name, entryPoints: [], match, priority, service }
+  const value = { name, entryPoints: [], match, priority, service, nodes: {}, drain: false }
   return encode({ $case: 'router', value })
 }
 
@@ -69,7 +69,9 @@ export function encodeService(
 ): Uint8Array {
   const { connectMs = 1_000, firstByteMs = 5_000, queueMs = 5_000, ...bounds } = options
   const servers = addresses.map((one) =>
-    typeof one === 'object' ? one : { url: urlOf(one), weight: 1 },
+    typeof one === 'object'
+      ? { drain: false, ...one }
+      : { url: urlOf(one), weight: 1, drain: false },
   )
   const timeouts = { connectMs, firstByteMs, idleMs: 5_000, queueMs }
   const defaults = {

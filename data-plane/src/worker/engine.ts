@@ -17,6 +17,7 @@ export interface Route {
   readonly service: string
   readonly upstreams: UpstreamService
   readonly counter: TrafficCounter
+  readonly isDraining: boolean
 }
 
 export interface Engine {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Outcome } from '@sluice/proto'
 import { type CompiledConfiguration, compile } from '../configuration/compile.ts'
 import { limits } from '../limits.ts'
-import type { Configure, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
+import type { Configure, DrainCount, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
 import type { Engine, Route } from './engine.ts'
 import type { ClientConnection } from './exchange/client-connection.ts'
@@ -43,6 +43,7 @@ export class Worker {
   readonly #listeners = new Map<string, EntryPointListener>()
   /** Entry points that are in no version any more and still have connections. */
   #removed: EntryPoint[] = []
+  #drainingRoutes: readonly Route[] = []
 
   constructor(send: (message: WorkerMessage) => void, lookup: NameLookup) {
     const now = () => performance.now()
@@ -75,7 +76,8 @@ export class Worker {
       { output, answerHead, deadlines, gauges, dialler },
       names,
     )
-    this.#reporter = new Reporter(this.#counters, sampler, gauges, send)
+    const draining = () => this.#drainCounts()
+    this.#reporter = new Reporter(this.#counters, sampler, { gauges, draining }, send)
   }
 
   get gauges(): WorkerGauges {
@@ -110,6 +112,7 @@ export class Worker {
       handle.close()
       return
     }
+    entryPoint.isClosing = false
     const parts = {
       engine: this.#engine,
       admission: this.#admission,
@@ -125,6 +128,9 @@ export class Worker {
   }
 
   unlisten(name: string): void {
+    const entryPoint = this.#entryPoints.get(name)
+    // It is still in the version where the node drains: connections end with what they do now.
+    if (entryPoint !== undefined) entryPoint.isClosing = true
     this.#listeners.get(name)?.drain()
     this.#listeners.delete(name)
   }
@@ -149,6 +155,16 @@ export class Worker {
     this.#engine.deadlines.stop()
   }
 
+  #drainCounts(): DrainCount[] {
+    const routers = this.#drainingRoutes.map(({ router, counter }) => ({
+      kind: 'router' as const,
+      name: router,
+      serverUrl: '',
+      exchangesOpen: counter.open,
+    }))
+    return [...routers, ...this.#upstreams.drainCounts()]
+  }
+
   #connections(): ClientConnection[] {
     const entryPoints = [...this.#removed, ...this.#entryPoints.values()]
     return entryPoints.flatMap(({ connections }) => [...connections])
@@ -164,13 +180,14 @@ export class Worker {
   #apply(configuration: CompiledConfiguration): void {
     const services = this.#upstreams.apply(configuration.services)
     const routes: Route[] = []
-    for (const { name, service } of configuration.routers) {
+    for (const { name, service, isDraining } of configuration.routers) {
       const upstreams = services.get(service)
       // compile() has refused versions with a router whose service is missing.
       if (upstreams === undefined) throw new Error(`router ${name} has no service`)
       const counter = this.#counters.of(name, service)
-      routes.push({ router: name, service, upstreams, counter })
+      routes.push({ router: name, service, upstreams, counter, isDraining })
     }
+    this.#drainingRoutes = routes.filter(({ isDraining }) => isDraining)
     this.#engine.sampler.capacity = configuration.logsPerSecondPerNode
     this.#applyEntryPoints(configuration, routes)
     this.#contexts.setTable(configuration.certificates)

@@ -96,7 +96,7 @@ export interface ApplyAnswer {
 export interface NodeView {
   readonly id: string
   readonly name: string
-  readonly state: 'in-sync' | 'updating' | 'rejected' | 'lost' | 'revoked'
+  readonly state: 'in-sync' | 'updating' | 'rejected' | 'lost' | 'draining' | 'revoked'
   readonly isConnected: boolean
   readonly version: number | null
   readonly hash: string | null

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { CertificateAuthority } from '../../certificates/authority.ts'
 import type { PublishedVersion, VersionSource } from '../../publishing/published-version.ts'
+import { digestOf } from '../../publishing/version-hash.ts'
+import type { ViewNeed } from '../../publishing/version-view.ts'
 import {
   type Database,
   openDatabase,
@@ -16,12 +18,16 @@ import {
 import { Vault } from '../../store/vault.ts'
 import { Telemetry } from '../../telemetry/telemetry.ts'
 import { FleetServer, type FleetServerOptions } from '../fleet-server.ts'
+import { HistoryGuard } from '../history-guard.ts'
 import { JoinTokens } from '../join-tokens.ts'
-import { NodeRegistry, type NodeView } from '../node-registry.ts'
+import { NodeRegistry } from '../node-registry.ts'
+import type { NodeView } from '../node-view.ts'
 
 export class TestVersions implements VersionSource {
   readonly #listeners = new Set<(version: PublishedVersion) => void>()
   #current: PublishedVersion | undefined
+  /** What the next versions ask of nodes. */
+  needs: readonly ViewNeed[] = []
 
   current(): PublishedVersion | undefined {
     return this.#current
@@ -33,7 +39,15 @@ export class TestVersions implements VersionSource {
   }
 
   publish(number: bigint, resources: readonly Uint8Array[] = []): PublishedVersion {
-    const version = { number, hash: hashOf(number), resources, isEmptyOnPurpose: true }
+    const hash = hashOf(number)
+    const entries = new Map(
+      resources.map((encoded, index) => [
+        `router r${index}`,
+        { encoded, digest: digestOf(encoded), needs: [] },
+      ]),
+    )
+    const view = { hash, entries, needs: this.needs, isEmptyOnPurpose: true }
+    const version = { number, hash, viewFor: () => view }
     this.#current = version
     for (const listener of this.#listeners) {
       listener(version)
@@ -71,6 +85,7 @@ export class TestFleet {
   telemetryDb!: TelemetryDatabase
   authority!: CertificateAuthority
   registry!: NodeRegistry
+  history!: HistoryGuard
   tokens!: JoinTokens
   telemetry!: Telemetry
   server!: FleetServer
@@ -95,6 +110,7 @@ export class TestFleet {
     const { db, now, versions } = this
     this.authority = await CertificateAuthority.open({ db, vault: this.#vault, now })
     this.registry = new NodeRegistry({ db, versions, now })
+    this.history = await HistoryGuard.open(db, this.#log)
     this.tokens = new JoinTokens({ db, authority: this.authority, now })
     this.telemetry = await Telemetry.open({
       db: this.telemetryDb,
@@ -106,6 +122,7 @@ export class TestFleet {
       versions,
       authority: this.authority,
       registry: this.registry,
+      history: this.history,
       tokens: this.tokens,
       telemetry: this.telemetry,
       log: this.#log,

@@ -89,7 +89,7 @@ export class TestNode {
     this.#clients.push(client)
     return new TestStream(client.configure(), (stream, { message }) => {
       if (message?.$case === 'ping' && stream.answersPings) {
-        stream.send({ $case: 'pong', value: { id: message.value.id } })
+        stream.send({ $case: 'pong', value: { id: message.value.id, timeMs: BigInt(Date.now()) } })
         return true
       }
       return false

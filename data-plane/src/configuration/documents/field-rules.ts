@@ -128,3 +128,24 @@ function isBracketedIpv6(host: string): boolean {
 function isNetworkName(host: string): boolean {
   return host.length <= limits.hostCharactersMax && NETWORK_NAME.test(host)
 }
+
+const LABEL_KEY = /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$/
+const LABEL_VALUE = /^[\x20-\x7e]*$/
+
+/** Labels that select nodes. */
+export function labelsReason(labels: Readonly<Record<string, string>>): Reason {
+  const { labelsMax, labelKeyCharactersMax, labelValueCharactersMax } = limits
+  const entries = Object.entries(labels)
+  if (entries.length > labelsMax) {
+    return `has ${entries.length} entries; at most ${labelsMax} are taken`
+  }
+  for (const [key, value] of entries) {
+    if (key.length > labelKeyCharactersMax || !LABEL_KEY.test(key)) {
+      return `has the key "${key.slice(0, labelKeyCharactersMax)}", which is not 1 to ${labelKeyCharactersMax} letters, digits, ".", "_", "/" or "-"`
+    }
+    if (value.length > labelValueCharactersMax || !LABEL_VALUE.test(value)) {
+      return `has a value for "${key}" that is not at most ${labelValueCharactersMax} printable ASCII characters`
+    }
+  }
+  return undefined
+}

@@ -4,6 +4,7 @@ import {
   addressesCollide,
   addressReason,
   hostReason,
+  labelsReason,
   methodReason,
   pathPrefixReason,
   rangeReason,
@@ -77,6 +78,8 @@ function routerFindings(router: Router, isDescribed: IsDescribed): Finding[] {
       ...listFindings('match.clientRanges', clientRanges, rangeReason),
     )
   }
+  const reason = labelsReason(router.nodes)
+  if (reason !== undefined) found.push({ field: 'nodes', reason })
   if (!isDescribed('service', router.service)) {
     found.push(missing('service', `service "${router.service}"`))
   }

@@ -105,6 +105,8 @@ const RouterDocument = Type.Object(
       Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647, default: 0 }),
     ),
     service: Reference,
+    nodes: Type.Optional(Type.Record(Type.String(), Type.String(), { default: {} })),
+    drain: Type.Optional(Type.Boolean({ default: false })),
   },
   STRICT,
 )
@@ -115,6 +117,7 @@ const ServerDocument = Type.Object(
     weight: Type.Optional(
       Type.Integer({ minimum: 0, maximum: limits.serverWeightMax, default: 1 }),
     ),
+    drain: Type.Optional(Type.Boolean({ default: false })),
   },
   STRICT,
 )

@@ -65,7 +65,11 @@ function toRouter(router: Router): Router {
   const match = router.match ?? NO_MATCH
   const hosts = [...new Set(match.hosts.map((host) => host.toLowerCase()))]
   const methods = [...new Set(match.methods.map((method) => method.toUpperCase()))]
-  return { ...router, match: { ...match, hosts, methods } }
+  // Sorted, so that labels in another order are no change.
+  const nodes = Object.fromEntries(
+    Object.entries(router.nodes).sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+  return { ...router, match: { ...match, hosts, methods }, nodes }
 }
 
 type ServiceFields = Omit<Service, 'proxyProtocol'> & {

@@ -1,6 +1,13 @@
 /** One configuration stream: hello first, then what the control plane sends, one handler for each message. */
 import type { ClientDuplexStream, ServiceError, StatusObject } from '@grpc/grpc-js'
-import type { ConfigureRequest, ConfigureResponse, Hello, Renewal, Update } from '@sluice/proto'
+import type {
+  ConfigureRequest,
+  ConfigureResponse,
+  Hello,
+  Renewal,
+  Standing,
+  Update,
+} from '@sluice/proto'
 import { limits } from '../limits.ts'
 
 export type ConfigureMessage = NonNullable<ConfigureRequest['message']>
@@ -9,6 +16,7 @@ export interface ConfigurationStreamHandlers {
   /** The control plane has taken the session. */
   readonly onAccepted: () => void
   readonly onUpdate: (update: Update) => void
+  readonly onStanding: (standing: Standing) => void
   readonly onRenewal: (renewal: Renewal) => void
 }
 
@@ -82,11 +90,14 @@ export class ConfigurationStream {
       case 'update':
         this.#handlers.onUpdate(message.value)
         break
+      case 'standing':
+        this.#handlers.onStanding(message.value)
+        break
       case 'renewal':
         this.#handlers.onRenewal(message.value)
         break
       case 'ping':
-        this.send({ $case: 'pong', value: { id: message.value.id } })
+        this.send({ $case: 'pong', value: { id: message.value.id, timeMs: BigInt(Date.now()) } })
         break
       case undefined:
         // A message of a newer control plane.

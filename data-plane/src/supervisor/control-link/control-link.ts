@@ -3,7 +3,7 @@
  * jitter, and hands on what comes. What a version is and how it is applied is no business of this folder.
  */
 import { type Client, connectivityState } from '@grpc/grpc-js'
-import type { CounterBatch, LogBatch, Renewal, Update } from '@sluice/proto'
+import type { CounterBatch, LogBatch, Renewal, Standing, Update } from '@sluice/proto'
 import { FleetServiceClient, TelemetryServiceClient } from '@sluice/proto/services'
 import type { Logger } from 'pino'
 import { type Address, formatAddress } from '../address.ts'
@@ -32,6 +32,7 @@ export interface ControlLinkOptions {
   /** What the node runs at this moment. */
   readonly running: () => { version: bigint; hash: string; appliedAtMs: number } | undefined
   readonly onUpdate: (update: Update) => void
+  readonly onStanding: (standing: Standing) => void
   readonly onTelemetryOpen: () => void
   /** With the reason, when the control plane has refused what was sent. */
   readonly onTelemetryClosed: (refusal: string | undefined) => void
@@ -39,7 +40,11 @@ export interface ControlLinkOptions {
   readonly onLogsStored: (bootId: string, sequence: bigint) => void
 }
 
-const FEATURES: readonly string[] = ['delta']
+/**
+ * What this software can do beyond the first release. A field of a resource that older software would pass
+ * over has its name here and in the control plane's model/features.ts.
+ */
+const FEATURES: readonly string[] = ['delta', 'proxy-protocol', 'drain']
 
 export class ControlLink {
   readonly #options: ControlLinkOptions
@@ -143,6 +148,7 @@ export class ControlLink {
         reporting = this.#report(client, over.signal)
       },
       onUpdate: (update) => this.#options.onUpdate(update),
+      onStanding: (standing) => this.#options.onStanding(standing),
       onRenewal: (answer) => void this.#renew(renewal, answer),
     })
     this.#configuration = stream
@@ -196,6 +202,7 @@ export class ControlLink {
       workers,
       timeMs: BigInt(Date.now()),
       appliedAtMs: BigInt(running?.appliedAtMs ?? 0),
+      uptimeMs: BigInt(Math.round(process.uptime() * 1_000)),
     }
   }
 

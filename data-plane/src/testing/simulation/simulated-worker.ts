@@ -110,7 +110,7 @@ export class SimulatedWorker {
     const counter = this.#counters.of('r', 's')
     this.entryPoint.routing = {
       table: routesToService,
-      routes: [{ router: 'r', service: 's', upstreams, counter }],
+      routes: [{ router: 'r', service: 's', upstreams, counter, isDraining: false }],
       trustedPeers: undefined,
       proxyProtocolPeers: undefined,
     }

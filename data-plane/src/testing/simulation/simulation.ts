@@ -129,6 +129,7 @@ export class Simulation implements Surroundings, RequestBook, DialBehaviour {
         host,
         port: 80,
         authority: `s${index + 1}`,
+        isDraining: false,
         weight: random.pick([1, 1, this.isCalm ? 3 : index]),
       })),
       isHostPassed: random.chance(0.5),

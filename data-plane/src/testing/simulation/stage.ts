@@ -68,7 +68,7 @@ export class Stage implements Surroundings, DialBehaviour {
     this.#temper = temper
     this.worker = new SimulatedWorker(this.time, this.random, new SimulatedDialler(this, this))
     this.worker.apply({
-      servers: [{ host: '192.0.2.11', port: 80, authority: 's', weight: 1 }],
+      servers: [{ host: '192.0.2.11', port: 80, authority: 's', weight: 1, isDraining: false }],
       isHostPassed: true,
       proxyProtocol: 'off',
       connectMs: 1_000,

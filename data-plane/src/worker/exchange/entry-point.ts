@@ -8,7 +8,7 @@ export interface EntryPoint {
   readonly name: string
   readonly scheme: 'http' | 'https'
   readonly connections: Set<ClientConnection>
-  /** No version has it any more: connections end with their answer. */
+  /** No version has it any more, or the node drains: connections end with their answer. */
   isClosing: boolean
   /** The certificate for clients that name no known server; '' for none. */
   defaultCertificate: string

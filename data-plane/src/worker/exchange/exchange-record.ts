@@ -39,6 +39,12 @@ export class ExchangeRecord {
     this.#engine.gauges.exchangesStarted += 1
   }
 
+  /** A router took the exchange. */
+  enter(route: Route): void {
+    this.route = route
+    route.counter.open += 1
+  }
+
   noteFirstByte(): void {
     if (this.firstByteAt === 0) this.firstByteAt = this.#engine.now()
   }
@@ -51,6 +57,7 @@ export class ExchangeRecord {
     const durationMs = engine.now() - this.startedAt
     const counter = this.route?.counter ?? engine.unroutedCounter
     engine.gauges.exchangesEnded += 1
+    if (this.route !== undefined) counter.open -= 1
     counter.add(this.status, this.bytesIn, this.bytesOut, Math.round(durationMs * 1_000))
     const timeMs = Math.floor(performance.timeOrigin + this.startedAt + durationMs)
     const isNotable = this.status >= 500 || isFailure(outcome) || durationMs > limits.slowExchangeMs

@@ -98,8 +98,10 @@ export class Exchange implements AnswerListener, SearchListener {
       return
     }
     const route = routing.routes[router]
-    this.record.route = route
-    if (route !== undefined) this.#forward(route)
+    if (route === undefined) return
+    this.record.enter(route)
+    if (route.isDraining) this.#answerOwn(503, Outcome.SHED)
+    else this.#forward(route)
   }
 
   /** A head that cannot be read as a request. */

@@ -1,6 +1,6 @@
 /** Sends the supervisor what was counted and sampled, at each whole second of the wall clock and at the end. */
 import { TrafficPacker } from '../../packed-traffic.ts'
-import type { LogSample, WorkerMessage } from '../../worker-protocol.ts'
+import type { DrainCount, LogSample, WorkerMessage } from '../../worker-protocol.ts'
 import type { Gauges } from './gauges.ts'
 import type { LogSampler } from './log-sampler.ts'
 import type { TrafficCounters } from './traffic-counters.ts'
@@ -14,6 +14,7 @@ export class Reporter {
   readonly #counters: TrafficCounters
   readonly #sampler: LogSampler
   readonly #gauges: Gauges
+  readonly #draining: () => readonly DrainCount[]
   readonly #send: (message: WorkerMessage) => void
   #timer: NodeJS.Timeout | undefined
   /** When the counts of the next report began; they belong to its minute. */
@@ -22,12 +23,13 @@ export class Reporter {
   constructor(
     counters: TrafficCounters,
     sampler: LogSampler,
-    gauges: Gauges,
+    counts: { readonly gauges: Gauges; readonly draining: () => readonly DrainCount[] },
     send: (message: WorkerMessage) => void,
   ) {
     this.#counters = counters
     this.#sampler = sampler
-    this.#gauges = gauges
+    this.#gauges = counts.gauges
+    this.#draining = counts.draining
     this.#send = send
   }
 
@@ -50,13 +52,17 @@ export class Reporter {
     this.#sinceMs = wallClockMs()
     let traffic = this.#counters.take(minuteMs)
     for (const logs of samples) {
-      this.#send({ kind: 'report', traffic, logs, gauges: this.#gauges.snapshot() })
+      this.#send({ kind: 'report', traffic, logs, ...this.#counts() })
       traffic = new TrafficPacker(minuteMs, 0).finish()
     }
     if (traffic.names === '') return
     const nothing = { seen: 0, lines: [] }
     const logs = { secondMs: this.#sinceMs, ordinary: nothing, notable: nothing }
-    this.#send({ kind: 'report', traffic, logs, gauges: this.#gauges.snapshot() })
+    this.#send({ kind: 'report', traffic, logs, ...this.#counts() })
+  }
+
+  #counts() {
+    return { gauges: this.#gauges.snapshot(), draining: this.#draining() }
   }
 }
 

@@ -12,6 +12,8 @@ const FIRST_MAX = 16
 export class TrafficCounter {
   readonly router: string
   readonly service: string
+  /** Exchanges that have not ended. */
+  open = 0
   readonly #requests = new Float64Array(STATUS_CLASSES.length)
   /** The buckets of the first exchanges since the last report: most routers have few in a second. */
   readonly #first = new Uint16Array(FIRST_MAX)

@@ -5,6 +5,7 @@
  */
 import { isIP } from 'node:net'
 import type { CompiledServer, CompiledService } from '../../configuration/services.ts'
+import type { DrainCount } from '../../worker-protocol.ts'
 import type { NameTable } from '../names/name-table.ts'
 import type { WatchedName } from '../names/watched-name.ts'
 import { type ServerSettings, type UpstreamContext, UpstreamServer } from './upstream-server.ts'
@@ -14,6 +15,8 @@ interface Entry {
   readonly service: UpstreamService
   settings: CompiledService
   servers: ReadonlyMap<string, UpstreamServer>
+  /** Those that drain, by the URL that is configured. */
+  draining: ReadonlyMap<string, readonly UpstreamServer[]>
 }
 
 type Target = Pick<ServerSettings, 'host' | 'alternative' | 'name'>
@@ -55,9 +58,21 @@ export class UpstreamRegistry {
     return new Map([...this.#entries].map(([name, { service }]) => [name, service]))
   }
 
+  /** Of the servers that drain. */
+  drainCounts(): DrainCount[] {
+    return [...this.#entries].flatMap(([name, { draining }]) =>
+      Array.from(draining, ([serverUrl, servers]) => ({
+        kind: 'service' as const,
+        name,
+        serverUrl,
+        exchangesOpen: servers.reduce((sum, { exchangesOpen }) => sum + exchangesOpen, 0),
+      })),
+    )
+  }
+
   #newEntry(settings: CompiledService): Entry {
     const service = new UpstreamService(this.#context.deadlines, this.#context.gauges)
-    return { service, settings, servers: new Map() }
+    return { service, settings, servers: new Map(), draining: new Map() }
   }
 
   #addUser(name: string, entry: Entry): void {
@@ -70,6 +85,7 @@ export class UpstreamRegistry {
   #update(entry: Entry): void {
     const { service, settings } = entry
     const servers = new Map<string, UpstreamServer>()
+    const draining = new Map<string, UpstreamServer[]>()
     const shares = settings.servers.flatMap((compiled, index) => {
       const targets = this.#targetsOf(compiled)
       return targets.map((target) => {
@@ -77,11 +93,16 @@ export class UpstreamRegistry {
         const key = `${compiled.host}\n${compiled.port}\n${occurrence(settings, index)}\n${target.host}\n${settings.proxyProtocol}`
         const server = this.#server(entry, key, serverSettings(settings, compiled, target))
         servers.set(key, server)
+        if (compiled.isDraining) {
+          const url = urlOf(compiled)
+          draining.set(url, [...(draining.get(url) ?? []), server])
+        }
         return { server, weight: compiled.weight / targets.length }
       })
     })
     for (const [key, server] of entry.servers) if (!servers.has(key)) server.leaveTurn()
     entry.servers = servers
+    entry.draining = draining
     service.isHostPassed = settings.isHostPassed
     service.queue.lengthMax = settings.queueMax
     service.queue.timeoutMs = settings.queueMs
@@ -106,6 +127,11 @@ export class UpstreamRegistry {
     existing.configure(settings)
     return existing
   }
+}
+
+/** As it is configured. */
+function urlOf({ host, port }: CompiledServer): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function serverSettings(

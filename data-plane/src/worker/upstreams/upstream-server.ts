@@ -65,6 +65,11 @@ export class UpstreamServer {
     return this.#settings
   }
 
+  /** Connections and dials that are in use, one for each exchange. */
+  get exchangesOpen(): number {
+    return this.#connectionCount - this.#idle.length
+  }
+
   /** An exchange can have a connection without waiting. */
   get isFree(): boolean {
     return this.#idle.length > 0 || this.#hasRoom

@@ -100,6 +100,18 @@ export interface Router {
   /** Higher wins before specificity is looked at; 0 is the default, negative values are allowed. */
   priority: number
   service: string
+  /**
+   * The labels that a node must have to get this router; empty: every node. The control plane chooses, so a
+   * node that gets a router serves it.
+   */
+  nodes: { [key: string]: string }
+  /** Requests get 503, whatever the service; exchanges that run go on. */
+  drain: boolean
+}
+
+export interface Router_NodesEntry {
+  key: string
+  value: string
 }
 
 /** All conditions that are given must hold; within one list, any. An empty match takes every request. */
@@ -143,6 +155,8 @@ export interface Server {
   url: string
   /** Share of requests relative to the other servers; 0 takes a server out. */
   weight: number
+  /** It gets no new exchanges, as with weight 0, and what is still open is told. */
+  drain: boolean
 }
 
 /** Milliseconds, all above 0 but queue_ms. */
@@ -558,7 +572,15 @@ export const EntryPoint: MessageFns<EntryPoint> = {
 }
 
 function createBaseRouter(): Router {
-  return { name: '', entryPoints: [], match: undefined, priority: 0, service: '' }
+  return {
+    name: '',
+    entryPoints: [],
+    match: undefined,
+    priority: 0,
+    service: '',
+    nodes: {},
+    drain: false,
+  }
 }
 
 export const Router: MessageFns<Router> = {
@@ -577,6 +599,12 @@ export const Router: MessageFns<Router> = {
     }
     if (message.service !== '') {
       writer.uint32(42).string(message.service)
+    }
+    globalThis.Object.entries(message.nodes).forEach(([key, value]: [string, string]) => {
+      Router_NodesEntry.encode({ key: key as any, value }, writer.uint32(50).fork()).join()
+    })
+    if (message.drain !== false) {
+      writer.uint32(56).bool(message.drain)
     }
     return writer
   },
@@ -634,6 +662,25 @@ export const Router: MessageFns<Router> = {
             message.service = reader.string()
             continue
           }
+          case 6: {
+            if (tag !== 50) {
+              break
+            }
+
+            const entry6 = Router_NodesEntry.decode(reader, reader.uint32())
+            if (entry6.value !== undefined) {
+              message.nodes[entry6.key] = entry6.value
+            }
+            continue
+          }
+          case 7: {
+            if (tag !== 56) {
+              break
+            }
+
+            message.drain = reader.bool()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -659,6 +706,83 @@ export const Router: MessageFns<Router> = {
         : undefined
     message.priority = object.priority ?? 0
     message.service = object.service ?? ''
+    message.nodes = (globalThis.Object.entries(object.nodes ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value)
+        }
+        return acc
+      },
+      {},
+    )
+    message.drain = object.drain ?? false
+    return message
+  },
+}
+
+function createBaseRouter_NodesEntry(): Router_NodesEntry {
+  return { key: '', value: '' }
+}
+
+export const Router_NodesEntry: MessageFns<Router_NodesEntry> = {
+  encode(message: Router_NodesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== '') {
+      writer.uint32(10).string(message.key)
+    }
+    if (message.value !== '') {
+      writer.uint32(18).string(message.value)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Router_NodesEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseRouter_NodesEntry()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break
+            }
+
+            message.key = reader.string()
+            continue
+          }
+          case 2: {
+            if (tag !== 18) {
+              break
+            }
+
+            message.value = reader.string()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Router_NodesEntry>, I>>(base?: I): Router_NodesEntry {
+    return Router_NodesEntry.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Router_NodesEntry>, I>>(object: I): Router_NodesEntry {
+    const message = createBaseRouter_NodesEntry()
+    message.key = object.key ?? ''
+    message.value = object.value ?? ''
     return message
   },
 }
@@ -931,7 +1055,7 @@ export const Service: MessageFns<Service> = {
 }
 
 function createBaseServer(): Server {
-  return { url: '', weight: 0 }
+  return { url: '', weight: 0, drain: false }
 }
 
 export const Server: MessageFns<Server> = {
@@ -941,6 +1065,9 @@ export const Server: MessageFns<Server> = {
     }
     if (message.weight !== 0) {
       writer.uint32(16).uint32(message.weight)
+    }
+    if (message.drain !== false) {
+      writer.uint32(24).bool(message.drain)
     }
     return writer
   },
@@ -974,6 +1101,14 @@ export const Server: MessageFns<Server> = {
             message.weight = reader.uint32()
             continue
           }
+          case 3: {
+            if (tag !== 24) {
+              break
+            }
+
+            message.drain = reader.bool()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -993,6 +1128,7 @@ export const Server: MessageFns<Server> = {
     const message = createBaseServer()
     message.url = object.url ?? ''
     message.weight = object.weight ?? 0
+    message.drain = object.drain ?? false
     return message
   },
 }

@@ -6,7 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { Problem, Update } from './configuration.ts'
+import { Problem, ResourceKey, Update } from './configuration.ts'
 
 export interface ConfigureRequest {
   message:
@@ -17,6 +17,7 @@ export interface ConfigureRequest {
     | { $case: 'pong'; value: Pong } //
     /** Asks for the whole of the newest version, after a delta whose base or hash did not fit. */
     | { $case: 'full'; value: FullRequest }
+    | { $case: 'load'; value: Load }
     | undefined
 }
 
@@ -25,6 +26,7 @@ export interface ConfigureResponse {
     | { $case: 'update'; value: Update }
     | { $case: 'renewal'; value: Renewal }
     | { $case: 'ping'; value: Ping }
+    | { $case: 'standing'; value: Standing }
     | undefined
 }
 
@@ -43,6 +45,8 @@ export interface Hello {
   timeMs: bigint
   /** Milliseconds since the epoch at which the running version was applied; 0: none runs. */
   appliedAtMs: bigint
+  /** Milliseconds since the supervisor started. */
+  uptimeMs: bigint
 }
 
 export interface Applied {
@@ -70,12 +74,41 @@ export interface Renewal {
   caChainPem: string
 }
 
+/**
+ * What operators want of the node beside its configuration. Sent to nodes with the feature "drain" when their
+ * session is taken and after each change.
+ */
+export interface Standing {
+  /** Take no new connections, and let those that are open end. */
+  draining: boolean
+}
+
+/**
+ * What is still open, in all workers. Sent after each change, at most once a second, while the node or
+ * something in its version drains.
+ */
+export interface Load {
+  connectionsOpen: number
+  exchangesOpen: number
+  draining: DrainingObject[]
+}
+
+/** A router or server that gets no new exchanges. */
+export interface DrainingObject {
+  object: ResourceKey | undefined
+  /** The server's URL, where the object is a service. */
+  serverUrl: string
+  exchangesOpen: number
+}
+
 export interface Ping {
   id: bigint
 }
 
 export interface Pong {
   id: bigint
+  /** Milliseconds since the epoch by the node's clock. */
+  timeMs: bigint
 }
 
 function createBaseConfigureRequest(): ConfigureRequest {
@@ -102,6 +135,9 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
         break
       case 'full':
         FullRequest.encode(message.message.value, writer.uint32(50).fork()).join()
+        break
+      case 'load':
+        Load.encode(message.message.value, writer.uint32(58).fork()).join()
         break
     }
     return writer
@@ -171,6 +207,14 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
             message.message = { $case: 'full', value: FullRequest.decode(reader, reader.uint32()) }
             continue
           }
+          case 7: {
+            if (tag !== 58) {
+              break
+            }
+
+            message.message = { $case: 'load', value: Load.decode(reader, reader.uint32()) }
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -228,6 +272,12 @@ export const ConfigureRequest: MessageFns<ConfigureRequest> = {
         }
         break
       }
+      case 'load': {
+        if (object.message?.value !== undefined && object.message?.value !== null) {
+          message.message = { $case: 'load', value: Load.fromPartial(object.message.value) }
+        }
+        break
+      }
     }
     return message
   },
@@ -248,6 +298,9 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
         break
       case 'ping':
         Ping.encode(message.message.value, writer.uint32(26).fork()).join()
+        break
+      case 'standing':
+        Standing.encode(message.message.value, writer.uint32(34).fork()).join()
         break
     }
     return writer
@@ -290,6 +343,14 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
             message.message = { $case: 'ping', value: Ping.decode(reader, reader.uint32()) }
             continue
           }
+          case 4: {
+            if (tag !== 34) {
+              break
+            }
+
+            message.message = { $case: 'standing', value: Standing.decode(reader, reader.uint32()) }
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -326,6 +387,12 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
         }
         break
       }
+      case 'standing': {
+        if (object.message?.value !== undefined && object.message?.value !== null) {
+          message.message = { $case: 'standing', value: Standing.fromPartial(object.message.value) }
+        }
+        break
+      }
     }
     return message
   },
@@ -342,6 +409,7 @@ function createBaseHello(): Hello {
     workers: 0,
     timeMs: 0n,
     appliedAtMs: 0n,
+    uptimeMs: 0n,
   }
 }
 
@@ -388,6 +456,14 @@ export const Hello: MessageFns<Hello> = {
         )
       }
       writer.uint32(72).uint64(message.appliedAtMs)
+    }
+    if (message.uptimeMs !== 0n) {
+      if (BigInt.asUintN(64, message.uptimeMs) !== message.uptimeMs) {
+        throw new globalThis.Error(
+          'value provided for field message.uptimeMs of type uint64 too large',
+        )
+      }
+      writer.uint32(80).uint64(message.uptimeMs)
     }
     return writer
   },
@@ -477,6 +553,14 @@ export const Hello: MessageFns<Hello> = {
             message.appliedAtMs = reader.uint64() as bigint
             continue
           }
+          case 10: {
+            if (tag !== 80) {
+              break
+            }
+
+            message.uptimeMs = reader.uint64() as bigint
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -508,6 +592,8 @@ export const Hello: MessageFns<Hello> = {
       object.appliedAtMs !== undefined && object.appliedAtMs !== null
         ? BigInt(object.appliedAtMs)
         : 0n
+    message.uptimeMs =
+      object.uptimeMs !== undefined && object.uptimeMs !== null ? BigInt(object.uptimeMs) : 0n
     return message
   },
 }
@@ -847,6 +933,222 @@ export const Renewal: MessageFns<Renewal> = {
   },
 }
 
+function createBaseStanding(): Standing {
+  return { draining: false }
+}
+
+export const Standing: MessageFns<Standing> = {
+  encode(message: Standing, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.draining !== false) {
+      writer.uint32(8).bool(message.draining)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Standing {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseStanding()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break
+            }
+
+            message.draining = reader.bool()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Standing>, I>>(base?: I): Standing {
+    return Standing.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Standing>, I>>(object: I): Standing {
+    const message = createBaseStanding()
+    message.draining = object.draining ?? false
+    return message
+  },
+}
+
+function createBaseLoad(): Load {
+  return { connectionsOpen: 0, exchangesOpen: 0, draining: [] }
+}
+
+export const Load: MessageFns<Load> = {
+  encode(message: Load, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.connectionsOpen !== 0) {
+      writer.uint32(8).uint32(message.connectionsOpen)
+    }
+    if (message.exchangesOpen !== 0) {
+      writer.uint32(16).uint32(message.exchangesOpen)
+    }
+    for (const v of message.draining) {
+      DrainingObject.encode(v!, writer.uint32(26).fork()).join()
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Load {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseLoad()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break
+            }
+
+            message.connectionsOpen = reader.uint32()
+            continue
+          }
+          case 2: {
+            if (tag !== 16) {
+              break
+            }
+
+            message.exchangesOpen = reader.uint32()
+            continue
+          }
+          case 3: {
+            if (tag !== 26) {
+              break
+            }
+
+            message.draining.push(DrainingObject.decode(reader, reader.uint32()))
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Load>, I>>(base?: I): Load {
+    return Load.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Load>, I>>(object: I): Load {
+    const message = createBaseLoad()
+    message.connectionsOpen = object.connectionsOpen ?? 0
+    message.exchangesOpen = object.exchangesOpen ?? 0
+    message.draining = object.draining?.map((e) => DrainingObject.fromPartial(e)) || []
+    return message
+  },
+}
+
+function createBaseDrainingObject(): DrainingObject {
+  return { object: undefined, serverUrl: '', exchangesOpen: 0 }
+}
+
+export const DrainingObject: MessageFns<DrainingObject> = {
+  encode(message: DrainingObject, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.object !== undefined) {
+      ResourceKey.encode(message.object, writer.uint32(10).fork()).join()
+    }
+    if (message.serverUrl !== '') {
+      writer.uint32(18).string(message.serverUrl)
+    }
+    if (message.exchangesOpen !== 0) {
+      writer.uint32(24).uint32(message.exchangesOpen)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DrainingObject {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseDrainingObject()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break
+            }
+
+            message.object = ResourceKey.decode(reader, reader.uint32())
+            continue
+          }
+          case 2: {
+            if (tag !== 18) {
+              break
+            }
+
+            message.serverUrl = reader.string()
+            continue
+          }
+          case 3: {
+            if (tag !== 24) {
+              break
+            }
+
+            message.exchangesOpen = reader.uint32()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<DrainingObject>, I>>(base?: I): DrainingObject {
+    return DrainingObject.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<DrainingObject>, I>>(object: I): DrainingObject {
+    const message = createBaseDrainingObject()
+    message.object =
+      object.object !== undefined && object.object !== null
+        ? ResourceKey.fromPartial(object.object)
+        : undefined
+    message.serverUrl = object.serverUrl ?? ''
+    message.exchangesOpen = object.exchangesOpen ?? 0
+    return message
+  },
+}
+
 function createBasePing(): Ping {
   return { id: 0n }
 }
@@ -906,7 +1208,7 @@ export const Ping: MessageFns<Ping> = {
 }
 
 function createBasePong(): Pong {
-  return { id: 0n }
+  return { id: 0n, timeMs: 0n }
 }
 
 export const Pong: MessageFns<Pong> = {
@@ -916,6 +1218,14 @@ export const Pong: MessageFns<Pong> = {
         throw new globalThis.Error('value provided for field message.id of type uint64 too large')
       }
       writer.uint32(8).uint64(message.id)
+    }
+    if (message.timeMs !== 0n) {
+      if (BigInt.asUintN(64, message.timeMs) !== message.timeMs) {
+        throw new globalThis.Error(
+          'value provided for field message.timeMs of type uint64 too large',
+        )
+      }
+      writer.uint32(16).uint64(message.timeMs)
     }
     return writer
   },
@@ -941,6 +1251,14 @@ export const Pong: MessageFns<Pong> = {
             message.id = reader.uint64() as bigint
             continue
           }
+          case 2: {
+            if (tag !== 16) {
+              break
+            }
+
+            message.timeMs = reader.uint64() as bigint
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -959,6 +1277,8 @@ export const Pong: MessageFns<Pong> = {
   fromPartial<I extends Exact<DeepPartial<Pong>, I>>(object: I): Pong {
     const message = createBasePong()
     message.id = object.id !== undefined && object.id !== null ? BigInt(object.id) : 0n
+    message.timeMs =
+      object.timeMs !== undefined && object.timeMs !== null ? BigInt(object.timeMs) : 0n
     return message
   },
 }

@@ -1,0 +1,49 @@
+/** The flags of `npm run bench:fleet`. */
+import { parseArgs } from 'node:util'
+
+export interface FleetSettings {
+  readonly nodes: number
+  readonly routers: number
+  /** Changes of one router that are timed. */
+  readonly changes: number
+  /** Of telemetry. */
+  readonly seconds: number
+  readonly json: string | undefined
+}
+
+export const HELP = `Measures a control plane with many simulated nodes that speak the real protocol over mutual TLS.
+  --nodes N       simulated nodes (default 1000)
+  --routers N     configured routers (default 10000)
+  --changes N     changes of one router that are timed (default 10)
+  --seconds N     seconds of telemetry (default 30)
+  --json FILE     write the figures to FILE
+`
+
+/** Undefined: help was asked for. */
+export function readSettings(args: readonly string[]): FleetSettings | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      nodes: { type: 'string', default: '1000' },
+      routers: { type: 'string', default: '10000' },
+      changes: { type: 'string', default: '10' },
+      seconds: { type: 'string', default: '30' },
+      json: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  return {
+    nodes: readCount('--nodes', values.nodes),
+    routers: readCount('--routers', values.routers),
+    changes: readCount('--changes', values.changes),
+    seconds: readCount('--seconds', values.seconds),
+    json: values.json,
+  }
+}
+
+function readCount(flag: string, text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1) throw new Error(`${flag} must be 1 or more`)
+  return count
+}

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { hashOf, TestFleet } from './testing/test-fleet.ts'
+import { apply, nextUpdate, TestNode } from './testing/test-node.ts'
+
+let fleet: TestFleet
+let node: TestNode
+
+beforeEach(async () => {
+  fleet = await TestFleet.start()
+  node = await TestNode.enrolled(fleet, 'edge-1')
+})
+
+afterEach(async () => {
+  node.close()
+  await fleet.remove()
+})
+
+/** Publishes as a publisher does that was told to go on after a number. */
+const publisher = {
+  publishBeyond: async (number: number) => {
+    fleet.versions.publish(BigInt(number + 1))
+    return number + 1
+  },
+}
+
+/** The operator's log has it; nothing else may be in there. */
+function takeErrors(): string[] {
+  return fleet.errors.splice(0)
+}
+
+it('sends nothing to nodes once one of them runs a version that was never published, over a restart too', async () => {
+  fleet.versions.publish(2n)
+  const ahead = await node.connected({ version: 9n, hash: hashOf(9n) })
+  expect(fleet.history.newestSeen).toBe(9)
+  expect(takeErrors()).toEqual([expect.stringMatching(/older backup/)])
+  fleet.versions.publish(3n)
+  await fleet.restart()
+  expect(takeErrors()).toEqual([expect.stringMatching(/older backup/)])
+  expect(fleet.history.newestSeen).toBe(9)
+  node.close()
+  const again = await node.connected({ version: 9n, hash: hashOf(9n) })
+  for (let number = 4n; number <= 12n; number += 1n) fleet.versions.publish(number)
+  await vi.waitFor(async () => {
+    expect(await fleet.node('edge-1')).toMatchObject({ version: 9, desiredVersion: 12 })
+  })
+  expect([ahead.unread, again.unread]).toEqual([0, 0])
+})
+
+it('goes on under a number after all that were seen when the operator accepts', async () => {
+  fleet.versions.publish(2n)
+  const stream = await node.connected({ version: 9n, hash: hashOf(9n) })
+  expect(await fleet.history.accept(publisher, 'admin')).toBe(10)
+  expect(await apply(stream)).toBe(10n)
+  expect(fleet.history.newestSeen).toBeUndefined()
+  takeErrors()
+  await fleet.restart()
+  expect(fleet.history.newestSeen).toBeUndefined()
+})
+
+it('goes on sending to nodes that run nothing', async () => {
+  fleet.versions.publish(2n)
+  await node.connected({ version: 9n, hash: hashOf(9n) })
+  const fresh = await TestNode.enrolled(fleet, 'edge-2')
+  expect((await nextUpdate(fresh.connect())).version).toBe(2n)
+  fresh.close()
+  takeErrors()
+})
