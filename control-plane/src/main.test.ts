@@ -95,7 +95,10 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
-it('does not run twice on one data directory, but again after SIGKILL', async () => {
+// Three starts take longer than one on a busy machine.
+it('does not run twice on one data directory, but again after SIGKILL', {
+  timeout: 60_000,
+}, async () => {
   const first = new Program(onFreePorts(directory))
   await first.ready()
   const second = new Program(onFreePorts(directory))
