@@ -22,7 +22,7 @@ export interface SteadyReport {
   readonly answered: number
   /** Due and not answered: a proxy or a generator that did not keep up. */
   readonly unanswered: number
-  /** From the due time to the last byte. */
+  /** From the due time to the last byte; the length of the run for what was not answered. */
   readonly latencyUs: Percentiles
   /** From the due time to the moment when the generator came to it: its own fault. */
   readonly latenessUs: Percentiles
@@ -71,11 +71,19 @@ function reportOf(result: LoadResult): SteadyReport {
   return {
     answered: result.answeredInAll,
     unanswered: timeout + unsent,
-    latencyUs: percentilesOf(latency.schedule),
+    latencyUs: withUnanswered(percentilesOf(latency.schedule), result),
     latenessUs: percentilesOf(lag),
   }
 }
 
 function percentilesOf({ p50, p99, max }: LatencySummary): Percentiles {
   return { p50, p99, most: max }
+}
+
+/** What was not answered took at least as long as the run: left out, it would make a starved run look fast. */
+function withUnanswered(answered: Percentiles, result: LoadResult): Percentiles {
+  const { ok, scheduled, seconds } = result
+  const share = scheduled === 0 ? 0 : ok / scheduled
+  const at = (wanted: number, value: number) => (share < wanted ? seconds * 1e6 : value)
+  return { p50: at(0.5, answered.p50), p99: at(0.99, answered.p99), most: at(1, answered.most) }
 }
