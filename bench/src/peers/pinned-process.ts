@@ -9,6 +9,8 @@ import { isAlive, processesOfGroup } from '../machine/process-tree.ts'
 
 const START_MS = 30_000
 const END_MS = 8_000
+/** For the kernel to end what was killed. */
+const KILL_MS = 5_000
 const LOOK_MS = 25
 /** Of what it printed; enough for the reason of a failed start. */
 const OUTPUT_CHARACTERS_MAX = 64_000
@@ -91,13 +93,19 @@ export class PinnedProcess {
   async stop(): Promise<void> {
     if (this.pid === 0) return
     if (!this.#hasEnded()) this.#child.kill('SIGTERM')
-    const deadline = performance.now() + END_MS
-    while (this.processes().length > 0 && performance.now() < deadline) await delay(LOOK_MS)
+    await this.#gone(END_MS)
     this.#killAll()
+    await this.#gone(KILL_MS)
     if (!this.#hasEnded()) await once(this.#child, 'exit')
     if (!process.listeners('exit').includes(this.#killAtExit)) return
     process.off('exit', this.#killAtExit)
     process.setMaxListeners(process.getMaxListeners() - 1)
+  }
+
+  /** Waits until nothing of the group is left, or for so long. */
+  async #gone(milliseconds: number): Promise<void> {
+    const deadline = performance.now() + milliseconds
+    while (this.processes().length > 0 && performance.now() < deadline) await delay(LOOK_MS)
   }
 
   #killAll(): void {
