@@ -7,11 +7,19 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAlive, processesOfGroup } from '../machine/process-tree.ts'
 
-const START_MS = 30_000
+const START_MS = 60_000
 const END_MS = 8_000
 /** For the kernel to end what was killed. */
 const KILL_MS = 5_000
 const LOOK_MS = 25
+/** What the harness may have for itself would change how a proxy runs. */
+const UNSET = {
+  NODE_OPTIONS: undefined,
+  NODE_ENV: undefined,
+  GOMAXPROCS: undefined,
+  GOGC: undefined,
+  GODEBUG: undefined,
+} as const
 /** Of what it printed; enough for the reason of a failed start. */
 const OUTPUT_CHARACTERS_MAX = 64_000
 
@@ -47,7 +55,7 @@ export class PinnedProcess {
       cwd: folder,
       // Leader of its own group: a Ctrl-C in the terminal reaches the harness alone, which ends what it started.
       detached: true,
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...UNSET, ...environment },
       stdio: ['ignore', launch.outputDescriptor ?? 'pipe', 'pipe'],
     })
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
