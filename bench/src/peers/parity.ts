@@ -140,7 +140,9 @@ function connectionFaults({ peer, idle, reuse, tls }: Omit<ParityRecord, 'differ
     ...(tls.isResumed && !tls.isRenewed
       ? [`${peer} gives no new ticket to a resumed session`]
       : []),
-    ...(tls.protocol === 'http/1.1' ? [] : [`${peer} chose ${tls.protocol} by ALPN`]),
+    ...(tls.protocol === 'http/1.1' || tls.protocol === 'none'
+      ? []
+      : [`${peer} chose ${tls.protocol} by ALPN`]),
   ]
 }
 

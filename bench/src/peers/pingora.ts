@@ -1,4 +1,7 @@
-/** Pingora is a library: this is a program of ours on it, built here. One thread, TLS by the system's OpenSSL. */
+/**
+ * Pingora is a library: this is a program of ours on it, built here. One thread, and the
+ * OpenSSL that its crates build.
+ */
 import { configuredPeer } from './configured-peer.ts'
 import { findProgram } from './find-program.ts'
 import type { Peer } from './peer.ts'

@@ -7,9 +7,19 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAlive, processesOfGroup } from '../machine/process-tree.ts'
 
-const START_MS = 30_000
+const START_MS = 60_000
 const END_MS = 8_000
+/** For the kernel to end what was killed. */
+const KILL_MS = 5_000
 const LOOK_MS = 25
+/** What the harness may have for itself would change how a proxy runs. */
+const UNSET = {
+  NODE_OPTIONS: undefined,
+  NODE_ENV: undefined,
+  GOMAXPROCS: undefined,
+  GOGC: undefined,
+  GODEBUG: undefined,
+} as const
 /** Of what it printed; enough for the reason of a failed start. */
 const OUTPUT_CHARACTERS_MAX = 64_000
 
@@ -45,7 +55,7 @@ export class PinnedProcess {
       cwd: folder,
       // Leader of its own group: a Ctrl-C in the terminal reaches the harness alone, which ends what it started.
       detached: true,
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...UNSET, ...environment },
       stdio: ['ignore', launch.outputDescriptor ?? 'pipe', 'pipe'],
     })
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -91,13 +101,19 @@ export class PinnedProcess {
   async stop(): Promise<void> {
     if (this.pid === 0) return
     if (!this.#hasEnded()) this.#child.kill('SIGTERM')
-    const deadline = performance.now() + END_MS
-    while (this.processes().length > 0 && performance.now() < deadline) await delay(LOOK_MS)
+    await this.#gone(END_MS)
     this.#killAll()
+    await this.#gone(KILL_MS)
     if (!this.#hasEnded()) await once(this.#child, 'exit')
     if (!process.listeners('exit').includes(this.#killAtExit)) return
     process.off('exit', this.#killAtExit)
     process.setMaxListeners(process.getMaxListeners() - 1)
+  }
+
+  /** Waits until nothing of the group is left, or for so long. */
+  async #gone(milliseconds: number): Promise<void> {
+    const deadline = performance.now() + milliseconds
+    while (this.processes().length > 0 && performance.now() < deadline) await delay(LOOK_MS)
   }
 
   #killAll(): void {

@@ -8,13 +8,13 @@ export const traefik: Peer = configuredPeer({
   name: 'traefik',
   title: 'Traefik',
   templates: ['traefik/traefik.yaml.template', 'traefik/routes.yaml.template'],
-  sources: ['traefik/nodns/nodns.go'],
+  sources: ['traefik/nodns/nodns.go', 'traefik/ext/ext.go'],
   find: () =>
     findProgram({
       candidates: [cachedProgram('traefik', 'traefik'), 'traefik'],
       versionFlags: ['version'],
       versionPattern: /^Version:\s+v?(\S+)/m,
-      origin: () => 'built here from its Go module, without the DNS providers of ACME',
+      origin: () => 'built here from its Go module, without DNS providers and basic auth',
       hint: 'bench/peers/install --only traefik',
     }),
   command: (_binary, folder) => ({ args: [`--configFile=${folder}/traefik.yaml`] }),

@@ -3,7 +3,6 @@ import { idOf, type ResourceId } from '../model/configuration.ts'
 import { readStored } from '../model/documents.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Labels } from '../model/labels.ts'
-import type { Resource } from '../model/resources.ts'
 import type { Database } from '../store/database.ts'
 import {
   currentResources,
