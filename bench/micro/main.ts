@@ -1,6 +1,6 @@
 /**
  * Times the hot parts of the data plane by themselves: `npm run bench:micro [-- NAME…]` for all, or for those
- * whose source path has one of the names. Imports the data plane's sources, which nothing else here does.
+ * whose source path has one of the names. Imports sources, which nothing else here does.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { Bench } from 'tinybench'

@@ -49,6 +49,8 @@ it.each(Array.from({ length: 50 }, (_, seed) => seed))(
         entryPoints: [],
         priority: pick(random, [0, 0, 0, 1, -1]),
         service: 's',
+        nodes: {},
+        drain: false,
         match: {
           hosts: some(random, HOSTS),
           pathPrefixes: some(random, PATHS),

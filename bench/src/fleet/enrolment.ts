@@ -1,6 +1,5 @@
 /** Enrols simulated nodes as real ones enrol: with a join token, a key and a signing request of their own. */
 import 'reflect-metadata'
-import { webcrypto } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { credentials, type ServiceError, status } from '@grpc/grpc-js'
 import * as x509 from '@peculiar/x509'
@@ -69,7 +68,7 @@ async function enrolOne(
   token: string,
   name: string,
 ): Promise<NodeIdentity> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const csr = await x509.Pkcs10CertificateRequestGenerator.create({
     name: 'CN=sluice-node',
     keys,
@@ -77,7 +76,7 @@ async function enrolOne(
   })
   const request = { token, csrPem: csr.toString('pem'), name, labels: {} }
   const { nodeId, certificatePem } = await patiently(client, request)
-  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
+  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
   const privateKeyPem = x509.PemConverter.encode(pkcs8, 'PRIVATE KEY')
   return { nodeId, caPem, privateKeyPem, certificatePem }
 }

@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { Configuration } from '../model/configuration.ts'
 import { limits } from '../model/limits.ts'
+import { concernedPart } from '../publishing/concerned-resources.ts'
 import { readRequest } from '../publishing/explained-request.ts'
 import { explain } from '../publishing/explanation.ts'
 import type { AdminApiParts } from './parts.ts'
@@ -27,7 +28,12 @@ const ExplainRequest = Type.Object(
     ),
     entryPoint: Type.Optional(Text),
     version: Type.Optional(Type.Integer({ minimum: 1, description: 'default: the newest' })),
-    node: Type.Optional(Type.String({ ...Text, description: 'in the version that it runs' })),
+    node: Type.Optional(
+      Type.String({
+        ...Text,
+        description: 'in the version that it runs, with the routers that it gets',
+      }),
+    ),
   },
   strict,
 )
@@ -36,7 +42,14 @@ const Nullable = (schema: object) => Type.Unsafe({ anyOf: [schema, { type: 'null
 const ExplainAnswer = Type.Object(
   {
     version: Type.Integer({ description: '0: nothing was ever published' }),
-    outcome: Type.Enum(['forwarded', 'not-found', 'malformed', 'no-entry-point', 'no-certificate']),
+    outcome: Type.Enum([
+      'forwarded',
+      'draining',
+      'not-found',
+      'malformed',
+      'no-entry-point',
+      'no-certificate',
+    ]),
     reason: Type.String(),
     request: Type.Object({
       host: Type.String(),
@@ -85,12 +98,26 @@ export const explainRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (ap
   })
 }
 
+/** For a node: the version that it runs, unless another is asked for, and of it what the node gets. */
 async function configurationFor(
-  { version, node }: Static<typeof ExplainRequest>,
-  { publisher, archive, nodes }: AdminApiParts,
+  { version, node: name }: Static<typeof ExplainRequest>,
+  parts: AdminApiParts,
 ): Promise<{ readonly version: number; readonly configuration: Configuration }> {
-  const newest = Number(publisher.current()?.number ?? 0n)
-  const number = version ?? (node === undefined ? newest : await versionOf(node, nodes))
+  const newest = Number(parts.publisher.current()?.number ?? 0n)
+  if (name === undefined) return configurationAt(version ?? newest, newest, parts)
+  const node = await parts.nodes.find(name)
+  if (node === undefined) throw new ApiError(404, `there is no node "${name}"`)
+  const number = version ?? node.version
+  if (number === 0) throw new ApiError(404, `node "${name}" runs no version`)
+  const { configuration } = await configurationAt(number, newest, parts)
+  return { version: number, configuration: concernedPart(configuration, node.labels) }
+}
+
+async function configurationAt(
+  number: number,
+  newest: number,
+  { publisher, archive }: AdminApiParts,
+): Promise<{ readonly version: number; readonly configuration: Configuration }> {
   if (number === newest) {
     return { version: newest, configuration: publisher.state.configuration }
   }
@@ -99,11 +126,4 @@ async function configurationFor(
   }
   const resources = await archive.resources(number)
   return { version: number, configuration: Configuration.empty.with(resources) }
-}
-
-async function versionOf(name: string, nodes: AdminApiParts['nodes']): Promise<number> {
-  const node = await nodes.find(name)
-  if (node === undefined) throw new ApiError(404, `there is no node "${name}"`)
-  if (node.version === 0) throw new ApiError(404, `node "${name}" runs no version`)
-  return node.version
 }

@@ -85,6 +85,14 @@ export class Configuration implements Parts {
     }
   }
 
+  *resources(): Generator<Resource> {
+    for (const spec of this.entryPoints.values()) yield { kind: 'entry-point', spec }
+    for (const spec of this.routers.values()) yield { kind: 'router', spec }
+    for (const spec of this.services.values()) yield { kind: 'service', spec }
+    for (const spec of this.certificates.values()) yield { kind: 'certificate', spec }
+    if (this.settings !== undefined) yield { kind: 'settings', spec: this.settings }
+  }
+
   /** The configuration with some resources put in or replaced, and others taken out. */
   with(put: readonly Resource[], removed: readonly ResourceId[] = []): Configuration {
     const entryPoints = new Map(this.entryPoints)

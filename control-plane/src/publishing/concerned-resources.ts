@@ -2,7 +2,7 @@
  * Which resources a node needs: the routers that select it, and what these use. What no router uses at all
  * goes to every node, except certificates: a key leaves the control plane only for nodes that may serve with it.
  */
-import type { Configuration } from '../model/configuration.ts'
+import { type Configuration, idOf } from '../model/configuration.ts'
 import { isSelected, type Labels } from '../model/labels.ts'
 import type { Resource, Router } from '../model/resources.ts'
 
@@ -37,6 +37,13 @@ export function findConcerned(
       }
     }
   }
+}
+
+/** What of a configuration a node with these labels gets. */
+export function concernedPart(configuration: Configuration, labels: Labels): Configuration {
+  const concerned = findConcerned(configuration, labels)
+  const others = [...configuration.resources()].filter((resource) => !concerned(resource))
+  return configuration.with([], others.map(idOf))
 }
 
 /** What some routers use. */

@@ -33,7 +33,13 @@ export interface ServerCandidate {
 }
 
 export interface Explanation {
-  readonly outcome: 'forwarded' | 'not-found' | 'malformed' | 'no-entry-point' | 'no-certificate'
+  readonly outcome:
+    | 'forwarded'
+    | 'draining'
+    | 'not-found'
+    | 'malformed'
+    | 'no-entry-point'
+    | 'no-certificate'
   /** The outcome in a sentence. */
   readonly reason: string
   /** As routers are matched against. */
@@ -98,16 +104,20 @@ export function explain(configuration: Configuration, asked: ExplainedRequest): 
     const reason = `no router of entry point "${name}" takes the request: the answer is 404`
     return { ...reached, nearRouters, outcome: 'not-found', reason }
   }
-  const service = configuration.services.get(taken.service)
   return {
     ...reached,
     nearRouters,
-    outcome: 'forwarded',
-    reason: `router "${taken.name}" forwards the request to service "${taken.service}"`,
+    ...fateAt(taken),
     router: { name: taken.name, priority: taken.priority },
     service: taken.service,
-    servers: candidatesOf(service),
+    servers: candidatesOf(configuration.services.get(taken.service)),
   }
+}
+
+function fateAt({ name, service, drain }: Router): Pick<Explanation, 'outcome' | 'reason'> {
+  if (drain) return { outcome: 'draining', reason: `router "${name}" drains: the answer is 503` }
+  const reason = `router "${name}" forwards the request to service "${service}"`
+  return { outcome: 'forwarded', reason }
 }
 
 /** The one that was asked for, else those of the protocol, with the URL's port first. */
@@ -158,7 +168,7 @@ function rankAll(configuration: Configuration): RankedRouters {
 }
 
 function candidatesOf(service: Service | undefined): ServerCandidate[] {
-  const servers = service?.servers ?? []
+  const servers = (service?.servers ?? []).filter(({ drain }) => !drain)
   const total = servers.reduce((sum, { weight }) => sum + weight, 0)
   return servers
     .filter(({ weight }) => weight > 0)

@@ -1,6 +1,6 @@
 /** Finding a request's router among 1, 10,000 and 100,000, each for a host of its own and two prefixes of it. */
-import { RouteTable, rank } from '../../../../../data-plane/src/configuration/route-table.ts'
-import type { MicroBenchmark, MicroCase } from '../../../micro-benchmark.ts'
+import { RouteTable, rank } from '../../../../matching/src/route-table.ts'
+import type { MicroBenchmark, MicroCase } from '../../micro-benchmark.ts'
 
 const OPERATIONS = 2_000
 /** Coprime to the numbers of routers, so that hosts are asked in no order that a cache could like. */
@@ -49,6 +49,6 @@ function matching(routers: number): MicroCase {
 }
 
 export const routeTableBenchmark: MicroBenchmark = {
-  source: 'data-plane/src/configuration/route-table.ts',
+  source: 'matching/src/route-table.ts',
   cases: [matching(1), matching(10_000), matching(100_000)],
 }
