@@ -23,6 +23,7 @@ function make(kind: 'entry-point' | 'service' | 'router', spec: object): Resourc
 function certificate(name: string, ...hosts: string[]): Resource {
   const spec = {
     name,
+    labels: {},
     source: 'uploaded' as const,
     chainPem: 'chain',
     hosts,
