@@ -39,6 +39,7 @@ it('a version that one node cannot apply is shown rejected there within a second
     ports: { web: await freePort(), extra: taken },
   })
   await second.untilReady()
+  await fleet.untilInSync()
   const before = await fleet.nodeView('n2')
   const squatter = createServer().listen(taken, '127.0.0.1')
   scope.defer(() => squatter.close())
