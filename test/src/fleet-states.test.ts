@@ -39,6 +39,7 @@ it('a version that one node cannot apply is shown rejected there within a second
     ports: { web: await freePort(), extra: taken },
   })
   await second.untilReady()
+  await fleet.untilInSync()
   const before = await fleet.nodeView('n2')
   const squatter = createServer().listen(taken, '127.0.0.1')
   scope.defer(() => squatter.close())
@@ -61,7 +62,13 @@ it('a version that one node cannot apply is shown rejected there within a second
     reason: expect.stringMatching(/in use/),
   })
   expect(statusOf(await exchange(scope, second.port(), get(host, '/')))).toBe(200)
-  expect(await fleet.nodeView('n1')).toMatchObject({ state: 'in-sync', version })
+  await eventually(
+    async () => {
+      const { state, version: running } = await fleet.nodeView('n1')
+      return state === 'in-sync' && running === version
+    },
+    { withinMs: VISIBLE_MS, that: 'the other node in sync' },
+  )
   await expectHealedByNextVersion(fleet, squatter)
 })
 

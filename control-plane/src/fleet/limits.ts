@@ -28,7 +28,7 @@ export const fleetLimits = Object.freeze({
   sentUpdatesMax: 16,
 
   /** Resources of all views together that a delta can start from: some 100 bytes of memory each. */
-  baseEntriesMax: 1_000_000,
+  baseEntriesMax: 250_000,
   /** An update from this size on waits until the large ones before it have gone out. */
   largeUpdateBytes: 65_536,
   largeBytesInFlightMax: 8 * 1_048_576,
