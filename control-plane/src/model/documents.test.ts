@@ -65,7 +65,13 @@ it.each<[string, Kind, unknown, { field: string; reason: string; hint?: string }
     'an unknown field inside',
     'service',
     { name: 's', servers: [{ url: 'http://h:1', x: 1 }] },
-    [{ field: 'servers[0].x', reason: 'is not a known field', hint: 'known are url, weight' }],
+    [
+      {
+        field: 'servers[0].x',
+        reason: 'is not a known field',
+        hint: 'known are url, weight, drain',
+      },
+    ],
   ],
   [
     'no servers',
