@@ -20,7 +20,7 @@ const kinds = [
       labels: {},
       servers: [{ url: 'http://127.0.0.1:9090', weight: 1, drain: false }],
       timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, queueMs: 5_000 },
-      idleConnectionsMax: 64,
+      idleConnectionsMax: 1_024,
       connectionsMax: 0,
       queueMax: 1_024,
       connectionAgeMaxMs: 3_600_000,

@@ -21,7 +21,7 @@ it('fills in every default of a service, its servers and its time-outs', () => {
     labels: {},
     servers: [{ url: 'http://h:1', weight: 1, drain: false }],
     timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1, queueMs: 5_000 },
-    idleConnectionsMax: 64,
+    idleConnectionsMax: 1_024,
     connectionsMax: 0,
     queueMax: 1_024,
     connectionAgeMaxMs: 3_600_000,

@@ -148,7 +148,7 @@ export const Service = Type.Object(
     idleConnectionsMax: Type.Integer({
       minimum: 0,
       maximum: limits.idleConnectionsMax,
-      default: 64,
+      default: 1_024,
       description: 'idle connections kept per server and worker',
     }),
     connectionsMax: Type.Integer({

@@ -139,7 +139,7 @@ const ServiceDocument = Type.Object(
         { ...STRICT, default: {} },
       ),
     ),
-    idleConnectionsMax: count(limits.idleConnectionsMax, 64),
+    idleConnectionsMax: count(limits.idleConnectionsMax, 1_024),
     connectionsMax: count(limits.connectionsMax, 0),
     queueMax: count(limits.queueMax, 1_024),
     connectionAgeMaxMs: count(limits.timeoutMsMax, 3_600_000),
