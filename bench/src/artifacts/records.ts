@@ -103,6 +103,7 @@ export interface RunErrors {
 export interface RunProcessor {
   /** Of the whole tree, on the counters' own clock. */
   readonly run_ns: number
+  /** Ready to run while other programs had the CPU. */
   readonly delay_ns: number
   readonly elapsed_ns: number
   readonly voluntary: number

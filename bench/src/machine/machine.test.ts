@@ -10,7 +10,14 @@ import { allowedCpus } from '../processor.ts'
 import { examineMachine } from './examination.ts'
 import { isHeldBy, listenersOn } from './listeners.ts'
 import { calibrate, measureHiccups } from './noise.ts'
-import { memoryOf, processorsIn, strayTasks, usageBetween, usageOf } from './process-tree.ts'
+import {
+  delayByOthersNs,
+  memoryOf,
+  processorsIn,
+  strayTasks,
+  usageBetween,
+  usageOf,
+} from './process-tree.ts'
 import { waitForQuiet } from './quiet-gate.ts'
 import { readSystemCounters, systemChange } from './system-counters.ts'
 
@@ -37,6 +44,18 @@ function start(args: readonly string[]): PinnedProcess {
 it('reads lists of CPUs as taskset takes them', () => {
   expect(processorsIn('0')).toEqual([0])
   expect(processorsIn('0,2-4')).toEqual([0, 2, 3, 4])
+})
+
+it.each([
+  ['waits for its own other task', { first: [600, 400], second: [400, 600] }, 1, 0],
+  ['waits for other programs', { first: [400, 600], second: [100, 100] }, 1, 500],
+  ['waits while its own tasks have two CPUs', { first: [500, 500], second: [1000, 0] }, 2, 0],
+])('a tree that %s', (_what, all, processors, expected) => {
+  const tasks = new Map(
+    Object.entries(all).map(([task, [runNs = 0, delayNs = 0]]) => [task, { runNs, delayNs }]),
+  )
+  const runNs = [...tasks.values()].reduce((sum, task) => sum + task.runNs, 0)
+  expect(delayByOthersNs({ ...usageOf([]), runNs, tasks }, processors)).toBe(expected)
 })
 
 it('a program and its child are one tree, pinned, with CPU and memory that grow with their work', async () => {

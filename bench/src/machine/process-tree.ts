@@ -17,6 +17,13 @@ export interface TreeUsage {
   /** User and system time, dead threads and awaited children included, in whole ticks. */
   readonly ticksNs: number
   readonly threads: number
+  /** Of each task, by its number. */
+  readonly tasks: ReadonlyMap<string, TaskUsage>
+}
+
+interface TaskUsage {
+  readonly runNs: number
+  readonly delayNs: number
 }
 
 export interface TreeMemory {
@@ -44,6 +51,7 @@ export function processesOfGroup(group: number): number[] {
 
 export function usageOf(pids: readonly number[]): TreeUsage {
   const sum = { runNs: 0, delayNs: 0, voluntary: 0, involuntary: 0, ticks: 0, threads: 0 }
+  const tasks = new Map<string, TaskUsage>()
   for (const pid of pids) {
     const fields = statFields(pid)
     // utime, stime, cutime, cstime. man 5 proc_pid_stat.
@@ -53,6 +61,7 @@ export function usageOf(pids: readonly number[]): TreeUsage {
       const [run = '0', delay = '0'] = readOr(`/proc/${pid}/task/${task}/schedstat`).split(' ')
       sum.runNs += Number(run)
       sum.delayNs += Number(delay)
+      tasks.set(task, { runNs: Number(run), delayNs: Number(delay) })
       const status = readOr(`/proc/${pid}/task/${task}/status`)
       sum.voluntary += numberIn(status, /^voluntary_ctxt_switches:\s+(\d+)$/m)
       sum.involuntary += numberIn(status, /^nonvoluntary_ctxt_switches:\s+(\d+)$/m)
@@ -65,6 +74,7 @@ export function usageOf(pids: readonly number[]): TreeUsage {
     involuntarySwitches: sum.involuntary,
     ticksNs: (sum.ticks * 1e9) / TICKS_PER_SECOND,
     threads: sum.threads,
+    tasks,
   }
 }
 
@@ -76,7 +86,22 @@ export function usageBetween(before: TreeUsage, after: TreeUsage): TreeUsage {
     involuntarySwitches: after.involuntarySwitches - before.involuntarySwitches,
     ticksNs: after.ticksNs - before.ticksNs,
     threads: after.threads,
+    tasks: new Map(
+      [...after.tasks].map(([task, { runNs, delayNs }]) => {
+        const first = before.tasks.get(task) ?? { runNs: 0, delayNs: 0 }
+        return [task, { runNs: runNs - first.runNs, delayNs: delayNs - first.delayNs }]
+      }),
+    ),
   }
+}
+
+/**
+ * Of the task that waited most, the time that it was ready to run and that other tasks of its own tree cannot
+ * have used: a tree of several processes on one CPU waits for itself, which is no disturbance.
+ */
+export function delayByOthersNs({ runNs, tasks }: TreeUsage, processors: number): number {
+  const waits = [...tasks.values()].map((task) => task.delayNs - (runNs - task.runNs) / processors)
+  return Math.max(0, ...waits)
 }
 
 export function memoryOf(pids: readonly number[]): TreeMemory {

@@ -2,7 +2,13 @@
 
 import { readFileSync } from 'node:fs'
 import type { RunNetwork, RunProcessor, RunSurroundings } from '../artifacts/records.ts'
-import { processorsIn, type TreeUsage, usageOf } from '../machine/process-tree.ts'
+import {
+  delayByOthersNs,
+  processorsIn,
+  type TreeUsage,
+  usageBetween,
+  usageOf,
+} from '../machine/process-tree.ts'
 import {
   readSystemCounters,
   type SystemCounters,
@@ -69,10 +75,11 @@ export class RunWatch {
     const [from, to] = this.#span()
     const pids = this.#watched.processes()
     if (pids.length === 0) return null
+    const processors = processorsIn(this.#processors.proxy).length
     return {
       run_ns: to.tree.runNs - from.tree.runNs,
-      delay_ns: to.tree.delayNs - from.tree.delayNs,
-      elapsed_ns: (to.atMs - from.atMs) * 1e6 * processorsIn(this.#processors.proxy).length,
+      delay_ns: delayByOthersNs(usageBetween(from.tree, to.tree), processors),
+      elapsed_ns: (to.atMs - from.atMs) * 1e6 * processors,
       voluntary: to.tree.voluntarySwitches - from.tree.voluntarySwitches,
       involuntary: to.tree.involuntarySwitches - from.tree.involuntarySwitches,
       request_run_ns: to.requests.runNs - from.requests.runNs,
