@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeCertificate } from './certificate.ts'
+import { runMain } from './command-line/run-main.ts'
 import { isHostsMet, MANY_HOSTS, measureHosts, renderHosts } from './many-hosts.ts'
 import { load, type Measurement, measure } from './measurement.ts'
 import { isMemoryMet, measureMemory, renderMemory } from './memory.ts'
@@ -152,10 +153,4 @@ function say(text: string): void {
   process.stdout.write(text)
 }
 
-try {
-  process.exitCode = await main()
-} catch (error) {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
-  process.stderr.write(`${error instanceof Error ? error.message : error} ${cause}\n`)
-  process.exitCode = 2
-}
+await runMain(main)

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { runMain } from './command-line/run-main.ts'
 import { measureColdStart } from './fleet/cold-start.ts'
 import { MeasuredControlPlane } from './fleet/control-plane.ts'
 import { enrolNodes } from './fleet/enrolment.ts'
@@ -234,10 +235,4 @@ function say(text: string): void {
   process.stdout.write(text)
 }
 
-try {
-  process.exitCode = await main()
-} catch (error) {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
-  process.stderr.write(`${error instanceof Error ? error.message : error} ${cause}\n`)
-  process.exitCode = 2
-}
+await runMain(main)

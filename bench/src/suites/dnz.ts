@@ -1,6 +1,14 @@
 /** The dnz-proxy page: four capacities by wrk and a steady rate, the origin alone beside them. `quick` is some of it. */
 import type { ScenarioPlan } from '../artifacts/records.ts'
-import { chosen, HOST, type Suite, type SuiteOptions, scenario, withOptions } from './suite.ts'
+import {
+  chosen,
+  EVERY_PROXY,
+  HOST,
+  type Suite,
+  type SuiteOptions,
+  scenario,
+  withOptions,
+} from './suite.ts'
 
 const STEADY_RATE = 5_000
 /** Beyond half of its limit a proxy's latency is that of its queue. */
@@ -47,18 +55,7 @@ const common = {
 export const dnz: Suite = {
   ...common,
   name: 'dnz',
-  proxies: [
-    'self',
-    'nginx',
-    'haproxy',
-    'caddy',
-    'caddy-pypi',
-    'envoy',
-    'traefik',
-    'pingora',
-    'aralez',
-    'rpxy',
-  ],
+  proxies: EVERY_PROXY,
   rounds: 5,
   budgetSeconds: 42 * 60,
   secondsRange: [2, 20],

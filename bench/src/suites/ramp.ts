@@ -1,6 +1,14 @@
 /** The zoxy page: a rate that all hold, then a ramp past what anyone answers, by one open-loop schedule. */
 import type { ScenarioPlan } from '../artifacts/records.ts'
-import { chosen, HOST, type Suite, type SuiteOptions, scenario, withOptions } from './suite.ts'
+import {
+  chosen,
+  EVERY_PROXY,
+  HOST,
+  type Suite,
+  type SuiteOptions,
+  scenario,
+  withOptions,
+} from './suite.ts'
 
 const REFERENCE_RATE = 2_000
 const REFERENCE_SHARE_OF_SLOWEST = 0.25
@@ -35,18 +43,7 @@ const ALL: readonly ScenarioPlan[] = [
 
 export const ramp: Suite = {
   name: 'ramp',
-  proxies: [
-    'self',
-    'nginx',
-    'haproxy',
-    'caddy',
-    'caddy-pypi',
-    'envoy',
-    'traefik',
-    'pingora',
-    'aralez',
-    'rpxy',
-  ],
+  proxies: EVERY_PROXY,
   rounds: 1,
   budgetSeconds: 45 * 60,
   secondsRange: [30, 90],

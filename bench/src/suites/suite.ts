@@ -43,6 +43,20 @@ export interface Suite {
   requests?(scenario: ScenarioPlan, method: 'GET' | 'POST'): readonly LoadRequest[]
 }
 
+/** Our fleet mode comes with --with-control-plane. */
+export const EVERY_PROXY = [
+  'self',
+  'nginx',
+  'haproxy',
+  'caddy',
+  'caddy-pypi',
+  'envoy',
+  'traefik',
+  'pingora',
+  'aralez',
+  'rpxy',
+] as const
+
 export const HOST = 'localhost'
 
 export function scenario(

@@ -249,11 +249,8 @@ export class ClientConnection implements TransportListener, Deadline, BehindList
   /** The answer cannot be completed: the client must be able to see that. */
   cutAnswer(): void {
     this.writer.flush()
-    if (!this.writer.endsWithConnection) {
-      this.#beginLinger(false)
-      return
-    }
-    this.end(true)
+    if (this.writer.endsWithConnection) this.end(true)
+    else this.#beginLinger(false)
   }
 
   #takeFromHead(bytes: Buffer, length: number): void {
