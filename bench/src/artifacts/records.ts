@@ -227,7 +227,7 @@ export interface ParityRecord {
   readonly debug: readonly string[]
   readonly configuration: string
   readonly configurationSha256: string
-  /** Settings that differ from the program's own defaults. */
+  /** What its configuration sets beyond the program's own defaults, word for word; with --stock none. */
   readonly knobs: readonly string[]
 }
 

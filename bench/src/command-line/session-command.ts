@@ -98,7 +98,10 @@ export function addRunOptions(command: Command): Command {
       '--with-control-plane',
       'measure our node under a control plane too, and the difference',
     )
-    .option('--stock', 'note that every proxy runs with the settings of its package')
+    .option(
+      '--stock',
+      'every proxy with its own defaults, without what its template sets beyond them',
+    )
 }
 
 function readPace(text: string): string {

@@ -137,6 +137,8 @@ export interface LoadResult {
   readonly startsPerMs: readonly number[]
   /** Mean of the slowest share of service times, in µs, as rewrk prints it under a percentile's name. */
   readonly tailMeans: Readonly<Record<'p50' | 'p75' | 'p90' | 'p95' | 'p99' | 'p999', number>>
+  /** Attempts to connect that failed at this end, warm-up included: EADDRNOTAVAIL; EMFILE and ENFILE. */
+  readonly exhausted: { readonly ports: number; readonly files: number }
   readonly connectionsOpened: number
   readonly handshakes: { readonly full: number; readonly resumed: number }
   readonly processorNs: number

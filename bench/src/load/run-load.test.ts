@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { allowedCpus } from '../processor.ts'
 import { answerOf, BODY_BYTES, startOrigin } from './generator/origin.fixture.ts'
-import type { LoadPlan } from './load-plan.ts'
+import type { LoadPlan, LoadResult } from './load-plan.ts'
 import { runLoad } from './run-load.ts'
 
+const run = promisify(execFile)
 const OK = answerOf(200)
 const PROCESSORS = allowedCpus().join(',')
 
@@ -64,4 +67,26 @@ it('a wrong plan is refused with everything that is wrong in it', async () => {
   await expect(runLoad(plan, { processors: PROCESSORS })).rejects.toThrow(
     'the plan is wrong: connections: 1 to 65536; requests[0].target: none such',
   )
+})
+
+it('connections that this machine has no descriptor for are told from those that the target refuses', async () => {
+  await using origin = await startOrigin((socket) => socket.write(OK))
+  const plan = JSON.stringify(planFor(origin.port, { connections: 64 }))
+  const main = new URL('./main.ts', import.meta.url).pathname
+  const running = run('sh', ['-c', `ulimit -n 40; exec "$0" "$1"`, process.execPath, main])
+  running.child.stdin?.end(plan)
+  const result = JSON.parse((await running).stdout) as LoadResult
+  expect(result.exhausted.files).toBeGreaterThan(0)
+  expect(result.exhausted.ports).toBe(0)
+})
+
+it('a source address without a port to spare is told, too', async () => {
+  await using origin = await startOrigin((socket) => socket.write(OK))
+  // An address of documentation (RFC 5737): no interface has it, so that no port of it can be had.
+  const result = await runLoad(planFor(origin.port, { sourceAddresses: ['192.0.2.1'] }), {
+    processors: PROCESSORS,
+  })
+  expect(result.exhausted).toMatchObject({ files: 0 })
+  expect(result.exhausted.ports).toBeGreaterThan(0)
+  expect(result.ok).toBe(0)
 })

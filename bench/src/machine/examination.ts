@@ -169,7 +169,7 @@ function noiseProblems({
 
 function peerProblems(peers: readonly PeerOnMachine[]): MachineProblem[] {
   return peers.flatMap(({ peer, found }) =>
-    found.kind === 'found' ? [] : [doubt(`${peer.name} is ${found.reason}`)],
+    found.kind === 'found' ? [] : [doubt(`${peer.name} is not installed: ${found.reason}`)],
   )
 }
 

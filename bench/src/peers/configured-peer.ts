@@ -51,7 +51,8 @@ export function configuredPeer(definition: PeerDefinition): Peer {
 
 async function start(definition: PeerDefinition, setting: PeerSetting): Promise<RunningPeer> {
   const found = await definition.find()
-  if (found.kind === 'missing') throw new Error(`${definition.name}: ${found.reason}`)
+  if (found.kind === 'missing')
+    throw new Error(`${definition.name} is not installed: ${found.reason}`)
   requireFreePorts(definition.name, setting)
   await mkdir(setting.folder, { recursive: true })
   await definition.prepare?.(setting)
@@ -137,5 +138,6 @@ function commonValues(setting: PeerSetting): TemplateValues {
     certificate: setting.certificateFile,
     key: setting.keyFile,
     log: setting.accessLogFile,
+    tuned: setting.isStock === true ? '' : 'yes',
   }
 }

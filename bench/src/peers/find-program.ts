@@ -37,7 +37,7 @@ export async function findProgram(search: ProgramSearch): Promise<Found> {
     const origin = search.origin(version)
     return { kind: 'found', version, binary, sha256: await sha256Of(binary), origin }
   }
-  return { kind: 'missing', reason: `not installed: ${search.hint}` }
+  return { kind: 'missing', reason: search.hint }
 }
 
 /** The executable, links followed, or undefined. */

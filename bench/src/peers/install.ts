@@ -56,7 +56,7 @@ function isCurrent(found: Found, { version }: Recipe): boolean {
 function inWords({ name }: Peer, found: Found): string {
   return found.kind === 'found'
     ? `${name}: ${found.version}, ${found.binary}, ${found.origin}\n`
-    : `${name}: ${found.reason}\n`
+    : `${name}: not installed: ${found.reason}\n`
 }
 
 function say(text: string): void {

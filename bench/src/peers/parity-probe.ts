@@ -32,6 +32,8 @@ export interface ParitySetting {
   readonly hosts: readonly string[]
   /** How long to look for requests that the proxy makes by itself. */
   readonly idleMs: number
+  /** As in PeerSetting. */
+  readonly isStock?: boolean
 }
 
 type Measured = Omit<ParityRecord, 'differences'>
@@ -80,7 +82,7 @@ async function probePeer(
 
 async function placeOf(
   peer: Peer,
-  { folder, processors, certificateFile, keyFile, hosts }: ParitySetting,
+  { folder, processors, certificateFile, keyFile, hosts, isStock = false }: ParitySetting,
   origin: CapturingOrigin,
   log?: string,
 ): Promise<PeerSetting> {
@@ -95,6 +97,7 @@ async function placeOf(
     keyFile,
     processors,
     hosts,
+    isStock,
     ...(log === undefined ? {} : { accessLogFile: log }),
   }
 }

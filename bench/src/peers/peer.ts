@@ -27,6 +27,8 @@ export interface PeerSetting {
   /** The proxy's CPUs, as taskset takes them. */
   readonly processors: string
   readonly hosts: readonly string[]
+  /** Without what its template sets beyond the program's own defaults. */
+  readonly isStock?: boolean
 }
 
 export interface PeerMemory {

@@ -15,6 +15,7 @@ import { findPeers, peerNamed } from './all-peers.ts'
 import { probeParity } from './parity-probe.ts'
 import type { PeerSetting } from './peer.ts'
 import { statusOf } from './ready.ts'
+import { linesUnder } from './template.ts'
 import { witnessPeer } from './witness.ts'
 
 const HOSTS = ['one.bench.test', 'two.bench.test']
@@ -110,6 +111,27 @@ describe.skipIf(reason !== '')(`peers${reason}`, () => {
         expect(running.processes()).toEqual([])
         expect(listenersOn(setting.port)).toEqual([])
         expect(listenersOn(setting.tlsPort)).toEqual([])
+      },
+      START_MS,
+    )
+  }
+
+  for (const name of ['nginx', 'haproxy', 'caddy', 'envoy', 'traefik', 'aralez', 'pingora']) {
+    const found = onMachine.find(({ peer }) => peer.name === name)?.found
+    const missing = found?.kind === 'found' ? '' : ' (skipped: not installed)'
+    it.skipIf(missing !== '')(
+      `${name} answers with its own defaults alone, too${missing}`,
+      async () => {
+        const peer = peerNamed(name)
+        expect(linesUnder(await readFile(peer.configurationFile, 'utf8'), 'tuned')).not.toEqual([])
+        const setting = { ...(await settingFor(`${name}-stock`)), isStock: true }
+        const running = await peer.start(setting)
+        try {
+          expect(await statusOf('http', setting.port, HOSTS[0] ?? '')).toBe(200)
+          expect(await statusOf('https', setting.tlsPort, HOSTS[1] ?? '')).toBe(200)
+        } finally {
+          await running.stop()
+        }
       },
       START_MS,
     )

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Peer } from './peer.ts'
 import { CONFIGURATIONS } from './places.ts'
 
-const REASON = 'not installed: crates.io has no package rpxy or rpxy-lib'
+const REASON = 'crates.io has no package rpxy or rpxy-lib'
 
 export const rpxy: Peer = {
   name: 'rpxy',
@@ -11,5 +11,5 @@ export const rpxy: Peer = {
   configurationFile: join(CONFIGURATIONS, 'rpxy', 'README.md'),
   otherFiles: [],
   find: async () => ({ kind: 'missing', reason: REASON }),
-  start: () => Promise.reject(new Error(`rpxy: ${REASON}`)),
+  start: () => Promise.reject(new Error(`rpxy is not installed: ${REASON}`)),
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fillTemplate } from './template.ts'
+import { fillTemplate, linesUnder } from './template.ts'
 
 it('repeats for each value, chooses by presence and keeps the rest', () => {
   const text = [
@@ -19,6 +19,24 @@ it('repeats for each value, chooses by presence and keeps the rest', () => {
   const servers = ['listen 80', '  server 0 one:80', '  server 1 two:80']
   expect(filled('file')).toEqual([...servers, 'log file', 'end'])
   expect(filled()).toEqual([...servers, 'log off', 'end'])
+})
+
+it('tells the lines that hang on a value, whatever they are nested in', () => {
+  const text = [
+    'always',
+    '# {{each origin}}',
+    '  # {{if tuned}}',
+    '  # why',
+    '  kept 2048',
+    '  # {{else}}',
+    '  kept 128',
+    '  # {{end}}',
+    '# {{end}}',
+    '{{if log}}',
+    'log',
+    '{{end}}',
+  ].join('\n')
+  expect(linesUnder(text, 'tuned')).toEqual(['kept 2048'])
 })
 
 it.each([

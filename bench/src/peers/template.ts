@@ -31,6 +31,21 @@ export function fillTemplate(text: string, values: TemplateValues): string {
   return render(parts, values).join('\n')
 }
 
+/** The lines that are there only if the value is: what a template sets beyond a program's own defaults. */
+export function linesUnder(text: string, name: string): string[] {
+  return linesOf(readParts({ lines: text.split('\n'), at: 0 }).parts, name, false)
+}
+
+function linesOf(parts: readonly Part[], name: string, isUnder: boolean): string[] {
+  return parts.flatMap((part) => {
+    if (part.kind !== 'line') {
+      return linesOf(part.parts, name, isUnder || (part.kind === 'if' && part.name === name))
+    }
+    const line = part.text.trim()
+    return isUnder && line !== '' && !line.startsWith('#') ? [line] : []
+  })
+}
+
 /** Up to the mark that ends the block, or the end of the text. */
 function readParts(reader: Reader): { parts: Part[]; end: 'else' | 'end' | undefined } {
   const parts: Part[] = []

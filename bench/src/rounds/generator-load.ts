@@ -101,6 +101,8 @@ export interface LoadFigures {
   readonly burstIndex: number | null
   readonly startsPerMs: readonly number[]
   readonly tailMeans: Readonly<Record<string, number>> | null
+  /** Attempts to connect that failed for want of a local port or descriptor; wrk does not tell these apart. */
+  readonly exhausted: { readonly ports: number; readonly files: number }
   readonly connectionsOpened: number
   readonly handshakes: { readonly full: number; readonly resumed: number }
   readonly processorNs: number
@@ -151,6 +153,10 @@ export function figuresOf(results: readonly LoadResult[]): LoadFigures {
     burstIndex: Math.max(...results.map(({ burstIndex }) => burstIndex)),
     startsPerMs: first.startsPerMs,
     tailMeans: tailMeansOf(service.histogram, first),
+    exhausted: {
+      ports: sum((one) => one.exhausted.ports),
+      files: sum((one) => one.exhausted.files),
+    },
     connectionsOpened: sum((one) => one.connectionsOpened),
     handshakes: {
       full: sum((one) => one.handshakes.full),

@@ -39,6 +39,7 @@ export interface RunSetting {
   readonly pace: 'tick' | 'wait' | 'spin'
   readonly seed: number
   readonly calibrationMs: number
+  readonly isStock: boolean
   readonly signal: AbortSignal
 }
 
@@ -82,6 +83,7 @@ export async function measureRun(request: RunRequest, setting: RunSetting): Prom
     ...(setting.suite.logsRequests ? { accessLogFile: join(folder, 'access.log') } : {}),
     processors: setting.processors.proxy,
     hosts: setting.suite.hosts,
+    isStock: setting.isStock,
   })
   try {
     return await measure(request, setting, running)
@@ -118,15 +120,16 @@ async function measure(
   const witness = (await running?.witness()) ?? []
   const surroundings = watch.surroundings(loaded.figures.processorNs)
   const cpu = watch.processor(rest.idleShare)
+  const memoryLater = await lookLater(request, setting, running)
   const record = recordOf(request, loaded, {
     cpu,
     mem: {
       idle: rest.bytes,
       loaded: scenario.kind === 'capacity' ? null : memoryAfter,
-      after: null,
+      after: memoryLater,
     },
     env: { ...surroundings, calibration, hiccup_p99_us: hiccups.p99Us },
-    net: watch.network(),
+    net: watch.network(loaded.figures.exhausted),
     witness,
   })
   return {
@@ -149,6 +152,18 @@ async function lookAtRest(
   const pids = running.processes()
   const share = (usageOf(pids).runNs - before) / ((performance.now() - from) * 1e6)
   return { bytes: memoryOf(pids).privateBytes, idleShare: Math.max(0, share) }
+}
+
+/** What the proxy keeps once it had time to give back what the load made it take. */
+async function lookLater(
+  { scenario, round, turn }: RunRequest,
+  { suite, signal }: RunSetting,
+  running: RunningPeer | undefined,
+): Promise<number | null> {
+  const isAsked = scenario.kind === 'steady' && round === 0 && turn.role === 'measured'
+  if (running === undefined || !isAsked || suite.lookLaterMs === undefined) return null
+  await delay(suite.lookLaterMs, undefined, { signal }).catch(() => undefined)
+  return signal.aborted ? null : memoryOf(running.processes()).privateBytes
 }
 
 interface AppliedLoad {
@@ -218,6 +233,7 @@ async function applyWrk(
     burstIndex: null,
     startsPerMs: [],
     tailMeans: null,
+    exhausted: { ports: 0, files: 0 },
     connectionsOpened: scenario.connections,
     handshakes: { full: 0, resumed: 0 },
     processorNs,

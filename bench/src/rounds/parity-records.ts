@@ -7,6 +7,7 @@ import type { Field } from '../peers/capturing-origin.ts'
 import type { ParityRecord as ProbedParity } from '../peers/parity.ts'
 import { probeParity } from '../peers/parity-probe.ts'
 import type { Found, Peer } from '../peers/peer.ts'
+import { linesUnder } from '../peers/template.ts'
 import type { RunSetting } from './measured-run.ts'
 import type { Contestant } from './session.ts'
 
@@ -25,7 +26,7 @@ export async function readParity(
   const records: ParityRecord[] = []
   for (const { peer, found } of contestants) {
     if (setting.signal.aborted) break
-    const plain = await plainParity(peer, found)
+    const plain = await plainParity(peer, found, setting.isStock)
     const [seen] = await probeParity(
       [peer],
       {
@@ -35,6 +36,7 @@ export async function readParity(
         keyFile: setting.keyFile,
         hosts: setting.suite.hosts,
         idleMs,
+        isStock: setting.isStock,
       },
       peer.name,
     ).catch((error: Error) => {
@@ -96,10 +98,17 @@ function namesBeside(fields: readonly Field[], others: readonly Field[]): string
 }
 
 /** What is known without having asked the proxy anything. */
-export async function plainParity(peer: Peer, found: FoundPeer): Promise<ParityRecord> {
+export async function plainParity(
+  peer: Peer,
+  found: FoundPeer,
+  isStock: boolean,
+): Promise<ParityRecord> {
   const texts: string[] = []
+  const knobs: string[] = []
   for (const file of [peer.configurationFile, ...peer.otherFiles]) {
-    texts.push(await readFile(file, 'utf8'))
+    const text = await readFile(file, 'utf8')
+    texts.push(text)
+    if (file.endsWith('.template') && !isStock) knobs.push(...linesUnder(text, 'tuned'))
   }
   const configuration = texts.join('\n')
   return {
@@ -124,7 +133,7 @@ export async function plainParity(peer: Peer, found: FoundPeer): Promise<ParityR
     debug: debugSigns(found),
     configuration,
     configurationSha256: createHash('sha256').update(configuration).digest('hex'),
-    knobs: [],
+    knobs,
   }
 }
 

@@ -63,6 +63,16 @@ describe('a budget', () => {
     },
   )
 
+  it('measures every scenario with fewer rounds where the shortest runs do not fit', () => {
+    const suite = SUITES.dnz
+    const size = { proxies: 9, rounds: suite.rounds, hasAgain: true }
+    const { scenarios, rounds, notes } = fitted(suite.scenarios({}), suite, size, 11 * 60)
+    expect(rounds).toBeLessThan(suite.rounds)
+    expect(secondsOf(scenarios, suite, { ...size, rounds })).toBeLessThanOrEqual(11 * 60)
+    expect(secondsOf(scenarios, suite, { ...size, rounds: rounds + 1 })).toBeGreaterThan(11 * 60)
+    expect(notes).toContain(`There are ${rounds} rounds instead of 5, to stay within 11 min.`)
+  })
+
   it('says that runs are shorter than the page has them', () => {
     const suite = SUITES.dnz
     const { notes } = fitted(

@@ -108,7 +108,7 @@ export class RunWatch {
     }
   }
 
-  network(): RunNetwork {
+  network(exhausted: { readonly ports: number; readonly files: number }): RunNetwork {
     const [from, to] = this.#span()
     const change = systemChange(from.system, to.system, {
       processors: this.#processors.load,
@@ -119,8 +119,8 @@ export class RunWatch {
       listen_overflows: change.listenOverflows,
       listen_drops: change.listenDrops,
       tcp_timeouts: change.tcpTimeouts,
-      out_of_ports: 0,
-      out_of_files: 0,
+      out_of_ports: exhausted.ports,
+      out_of_files: exhausted.files,
     }
   }
 

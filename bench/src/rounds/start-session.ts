@@ -11,7 +11,7 @@ import type { Peer } from '../peers/peer.ts'
 import { outputOf } from '../programs.ts'
 import type { Suite, SuiteOptions } from '../suites/suite.ts'
 import type { Report } from '../summary/report-record.ts'
-import { fitted } from './budget.ts'
+import { fitted, paritySeconds, type SessionSize, secondsOf } from './budget.ts'
 import { readEnvironment } from './environment.ts'
 import type { RunSetting } from './measured-run.ts'
 import { pairedTurns, turnsOf } from './order.ts'
@@ -47,6 +47,7 @@ export async function startSession(request: SessionRequest): Promise<Report> {
   await outputOf('taskset', ['-acp', request.processors.load, String(process.pid)])
   const environment = await readEnvironment(request.processors, missing)
   const plan = planOf(request, contestants.length)
+  progress.say(announcement(plan, request, contestants.length))
   const folder = new ArtifactFolder(request.out)
   await folder.create(environment, plan)
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
@@ -98,6 +99,7 @@ async function measureAll(
     pace: request.pace,
     seed: request.seed,
     calibrationMs: context.calibrationMs,
+    isStock: request.isStock,
     signal,
   }
   const session = new Session(context.plan, {
@@ -144,15 +146,12 @@ async function findContestants(
 
 function planOf(request: SessionRequest, contestants: number): Plan {
   const { suite, options, peers, budgetSeconds } = request
-  const rounds = options.rounds ?? suite.rounds
   const all = suite.scenarios(options)
-  // Of two builds each is measured twice in a round.
-  const size = { proxies: suite.name === 'ab' ? 3 : contestants, rounds, hasAgain: true }
-  const fit =
-    options.duration === undefined
-      ? fitted(all, suite, size, budgetSeconds)
-      : { scenarios: all, notes: [] }
-  const scenarios: ScenarioPlan[] = fit.scenarios
+  const size = sizeOf(request, contestants)
+  const { scenarios, rounds, notes } =
+    options.duration === undefined && options.rounds === undefined
+      ? fitted(all, suite, size, budgetSeconds - paritySeconds(size, suite))
+      : { scenarios: all, rounds: size.rounds, notes: [] }
   return {
     schema: SCHEMA,
     runId: request.out.split('/').filter(Boolean).at(-1) ?? 'run',
@@ -170,9 +169,32 @@ function planOf(request: SessionRequest, contestants: number): Plan {
     maxErrorRate: request.maxErrorRate,
     ...(request.sloP99Us === undefined ? {} : { sloP99Us: request.sloP99Us }),
     budgetSeconds,
-    notes: fit.notes,
+    notes,
     command: request.command,
   }
+}
+
+function sizeOf({ suite, options }: SessionRequest, contestants: number): SessionSize {
+  const rounds = options.rounds ?? suite.rounds
+  // Of two builds each is measured twice in a round.
+  return { proxies: suite.name === 'ab' ? 3 : contestants, rounds, hasAgain: true }
+}
+
+/** What is about to be done, and when it is expected to end: disturbed runs are repeated only in time left over. */
+function announcement(
+  { scenarios, rounds }: Plan,
+  request: SessionRequest,
+  contestants: number,
+): string {
+  const { suite, budgetSeconds } = request
+  const size = { ...sizeOf(request, contestants), rounds }
+  const seconds = paritySeconds(size, suite) + secondsOf(scenarios, suite, size)
+  const list = scenarios.map(({ key, seconds: each }) => `${key} ${each} s`).join(', ')
+  const minutes = (value: number) => `${(value / 60).toFixed(1)} min`
+  return (
+    `${contestants} proxies, ${rounds} round${rounds === 1 ? '' : 's'} of ${list}: ` +
+    `about ${minutes(seconds)}, at most ${minutes(budgetSeconds)}`
+  )
 }
 
 /** Who is measured when: by scenario, then by round. */

@@ -61,6 +61,7 @@ export const dnz: Suite = {
   secondsRange: [2, 20],
   quietMs: 500,
   cooldownMs: 300,
+  lookLaterMs: 30_000,
   probeIdleMs: 5_000,
   isDirectInEachRound: true,
   scenarios: (options) =>

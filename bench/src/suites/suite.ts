@@ -25,6 +25,8 @@ export interface Suite {
   /** Without any CPU use for so long before a run. */
   readonly quietMs: number
   readonly cooldownMs: number
+  /** So long after the steady load memory is read again, in the first round; absent: it is not. */
+  readonly lookLaterMs?: number
   /** How long the parity probe looks for requests that nobody asked for. */
   readonly probeIdleMs: number
   /** Ports of the origin, taken in turn. */

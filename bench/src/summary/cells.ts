@@ -11,7 +11,9 @@ import {
 import { hasSamplesFor } from '../honesty/answers.ts'
 import { medianOf } from '../honesty/honesty-test.ts'
 import { noiseOf } from '../honesty/machine.ts'
+import type { Histogram } from '../load/generator/histogram.ts'
 import { intervalOf, summaryOf } from './bootstrap.ts'
+import { mergeHistograms } from './histograms.ts'
 import { sustainedOf, zrkSustainedOf } from './ramps.ts'
 import type { Cell, LatencyCell, Ratio } from './report-record.ts'
 
@@ -145,17 +147,21 @@ function zrkOf({ artifacts }: CellContext, runs: readonly RunRecord[]): number |
 function latencyOf(runs: readonly RunRecord[]): Cell['latency'] {
   const known = runs.filter((run) => run.lat_us !== null)
   if (known.length === 0) return null
-  const of = (clock: ClockName) => latencyCell(known.flatMap((run) => run.lat_us?.[clock] ?? []))
+  const of = (clock: ClockName) =>
+    latencyCell(
+      known.flatMap((run) => run.lat_us?.[clock] ?? []),
+      mergeHistograms(known.flatMap((run) => run.hdr?.[clock] ?? [])),
+    )
   return { service: of('service'), release: of('release'), sched: of('sched') }
 }
 
-function latencyCell(all: readonly Percentiles[]): LatencyCell {
+function latencyCell(all: readonly Percentiles[], whole: Histogram | null): LatencyCell {
   const middle = (pick: (one: Percentiles) => number) => medianOf(all.map(pick))
   const has = (share: number) => all.every((one) => hasSamplesFor(one, share))
   return {
     mean: middle(({ mean }) => mean),
-    stdev: null,
-    min: null,
+    stdev: whole?.standardDeviation() ?? null,
+    min: whole?.min ?? null,
     p50: middle(({ p50 }) => p50),
     p75: middle(({ p75 }) => p75),
     p90: middle(({ p90 }) => p90),
@@ -185,7 +191,11 @@ function memoryOf(runs: readonly RunRecord[]): Cell['memory'] {
     const known = runs.map(pick).filter((value) => value !== null)
     return known.length === 0 ? null : medianOf(known)
   }
-  return { idle: middle(({ mem }) => mem.idle), loaded: middle(({ mem }) => mem.loaded) }
+  return {
+    idle: middle(({ mem }) => mem.idle),
+    loaded: middle(({ mem }) => mem.loaded),
+    after: middle(({ mem }) => mem.after),
+  }
 }
 
 function answersOf(runs: readonly RunRecord[]): Cell['answers'] {

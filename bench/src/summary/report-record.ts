@@ -12,7 +12,7 @@ export interface Footnote {
   readonly text: string
 }
 
-/** Medians over the rounds, in µs; null: too few samples. */
+/** In µs: medians over the rounds, but stdev and min of all of them; null: too few samples, or not kept. */
 export interface LatencyCell {
   readonly mean: number
   readonly stdev: number | null
@@ -58,7 +58,8 @@ export interface Cell {
   readonly latency: Readonly<Record<'service' | 'release' | 'sched', LatencyCell>> | null
   readonly tailMeansUs: Readonly<Record<string, number>> | null
   readonly lagUs: { readonly p50: number; readonly p99: number } | null
-  readonly memory: { readonly idle: number | null; readonly loaded: number | null }
+  /** In bytes; `after` is 30 s after the load. */
+  readonly memory: Readonly<Record<'idle' | 'loaded' | 'after', number | null>>
   readonly answers: {
     readonly good: number
     readonly class3: number

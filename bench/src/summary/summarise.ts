@@ -204,7 +204,8 @@ function bannersOf(
   if (notes.some(({ test, action }) => test === 2 && action === 'no-rank')) {
     banners.push('Some figures are bound by the load generator: those are floors, marked ≥.')
   }
-  if (plan.isStock) banners.push('Stock settings: every proxy as its package configures it.')
+  if (plan.isStock)
+    banners.push('Stock settings: no proxy has what its template sets beyond its own defaults.')
   return banners
 }
 

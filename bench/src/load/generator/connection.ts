@@ -15,10 +15,18 @@ export interface ConnectionOwner {
   onEnd(lane: number, ending: Ending, connection: Connection): void
   onOpened(): void
   onHandshake(isResumed: boolean): void
+  /** This machine had no port or no descriptor left for a connection: no fault of the target. */
+  onExhausted(what: 'ports' | 'files'): void
 }
 
 /** Reads are handled where they arrive, one after another, so that all connections share their memory. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(65_536)
+
+const LACKING: Readonly<Record<string, 'ports' | 'files'>> = {
+  EADDRNOTAVAIL: 'ports',
+  EMFILE: 'files',
+  ENFILE: 'files',
+}
 
 const NOTHING = Buffer.alloc(0)
 
@@ -68,6 +76,8 @@ export class Connection {
     const socket = this.#connect()
     this.#socket = socket
     socket.on('error', (error: NodeJS.ErrnoException) => {
+      const lacking = LACKING[error.code ?? '']
+      if (lacking !== undefined) this.#owner.onExhausted(lacking)
       this.#onGone(socket, error.syscall === 'write' ? 'write' : 'read')
     })
     socket.on('close', () => this.#onGone(socket, 'read'))

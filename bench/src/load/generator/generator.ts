@@ -65,6 +65,7 @@ export class Generator implements ConnectionOwner {
   #connectionsOpened = 0
   #answeredInAll = 0
   #handshakes = { full: 0, resumed: 0 }
+  #exhausted = { ports: 0, files: 0 }
   #begin = { wallMs: 0, cpu: process.cpuUsage() }
 
   constructor(plan: LoadPlan, options: GeneratorOptions = {}) {
@@ -122,6 +123,10 @@ export class Generator implements ConnectionOwner {
   onHandshake(isResumed: boolean): void {
     if (isResumed) this.#handshakes.resumed += 1
     else this.#handshakes.full += 1
+  }
+
+  onExhausted(what: 'ports' | 'files'): void {
+    this.#exhausted[what] += 1
   }
 
   onEnd(lane: number, ending: Ending, connection: Connection): void {
@@ -334,6 +339,7 @@ export class Generator implements ConnectionOwner {
       answeredInAll: this.#answeredInAll,
       connectionsOpened: this.#connectionsOpened,
       handshakes: this.#handshakes,
+      exhausted: this.#exhausted,
       processorNs: (cpu.user + cpu.system) * 1000,
     })
     assert.equal(endedIn(result), result.scheduled, 'every scheduled request ended in one way')

@@ -36,6 +36,13 @@ function both(values: readonly number[]): { ours: Histogram; theirs: JsHistogram
 }
 
 describe('a histogram', () => {
+  it('has the least value and the standard deviation that HdrHistogram has', () => {
+    const { ours, theirs } = both(latencies())
+    expect(ours.min).toBe(theirs.minNonZeroValue)
+    expect(ours.standardDeviation() / theirs.stdDeviation).toBeCloseTo(1, 3)
+    expect([new Histogram().min, new Histogram().standardDeviation()]).toEqual([0, 0])
+  })
+
   it('has each value in a bucket that is at most 0.1 % wide', () => {
     for (const value of [0, 1, 2047, 2048, 2049, 4095, 4096, 123_456, 59_999_999, VALUE_MAX_US]) {
       const index = indexOf(value)

@@ -94,6 +94,27 @@ export class Histogram {
     return this.max
   }
 
+  /** 0 where nothing was counted. */
+  get min(): number {
+    return lowestAt(
+      Math.max(
+        0,
+        this.counts.findIndex((count) => count > 0),
+      ),
+    )
+  }
+
+  /** Of all values from their mean, by the middles of their buckets. */
+  standardDeviation(): number {
+    if (this.count === 0) return 0
+    const mean = this.sum / this.count
+    const squares = this.counts.reduce((sum, count, index) => {
+      const middle = (lowestAt(index) + highestAt(index)) / 2
+      return count === 0 ? sum : sum + count * (middle - mean) ** 2
+    }, 0)
+    return Math.sqrt(squares / this.count)
+  }
+
   /** Mean of the greatest values: of all but the given share. */
   tailMean(share: number): number {
     const wanted = Math.max(1, Math.round(this.count * (1 - share)))

@@ -23,6 +23,7 @@ export interface Totals {
   readonly seconds: number
   readonly isInterrupted: boolean
   readonly answeredInAll: number
+  readonly exhausted: { readonly ports: number; readonly files: number }
   readonly connectionsOpened: number
   readonly handshakes: { readonly full: number; readonly resumed: number }
   readonly processorNs: number

@@ -131,6 +131,7 @@ function steadyTables(report: Report, { plan, cells, direct }: ScenarioReport): 
     'p50 service',
     'p99 service',
     'p99.9',
+    'memory 30 s later',
     'utilisation',
     'CPU ratio',
     'generator lag p50 / p99',
@@ -143,6 +144,7 @@ function steadyTables(report: Report, { plan, cells, direct }: ScenarioReport): 
     milliseconds(cell.latency?.service.p50),
     milliseconds(cell.latency?.service.p99),
     milliseconds(cell.latency?.sched.p999),
+    mebibytes(cell.memory.after),
     share(cell.utilisation),
     cell.proxy === report.plan.reference
       ? 'ref'
