@@ -22,9 +22,14 @@ it('the outcome is one line, also where there is nothing to compare with', () =>
     ours: { p50Us: 220, p99Us: 900 },
     theirs: { p50Us: 200, p99Us: 1_000 },
     difference: { p50: 0.1, p99: -0.1 },
-    isWithin: true,
+    verdict: 'within',
   } as const
   expect(sentenceOf(check)).toBe(
     'generator p50 220 µs, p99 900 µs; oha 1.15.0 p50 200 µs, p99 1000 µs: +10 % and −10 %, within 15 %',
+  )
+  const apart = { ...check, ours: { p50Us: 220, p99Us: 1_400 }, difference: { p50: 0.1, p99: 0.4 } }
+  expect(sentenceOf({ ...apart, verdict: 'apart' })).toMatch(/\+40 %, NOT within 15 %$/)
+  expect(sentenceOf({ ...apart, verdict: 'below the floor' })).toMatch(
+    /\+40 %, not within 15 %, and no more than the 300 µs that shared CPUs cannot tell apart$/,
   )
 })
