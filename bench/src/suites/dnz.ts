@@ -76,7 +76,7 @@ export const quick: Suite = {
   name: 'quick',
   proxies: ['self', 'nginx', 'haproxy'],
   rounds: 3,
-  budgetSeconds: 150,
+  budgetSeconds: 170,
   secondsRange: [1, 3],
   quietMs: 200,
   cooldownMs: 0,
