@@ -31,7 +31,7 @@ const SHORT_LIMITS = {
   'body-idle-timeout-ms': SHORT.bodyMs,
 }
 /** What the project promises for each idle connection. */
-const BUDGET_KIB = { tls: 30, ws: 20 }
+const BUDGET_KIB = { tls: 100, ws: 20 }
 const POOL_IDLE_MS = 2_000
 const DESCRIPTORS_MAX = 256
 const DRAIN_SECONDS = 5
