@@ -155,7 +155,6 @@ export class EntryPointListener {
       return
     }
     this.#begin((connection) => new SocketTransport(socket, connection), rest)
-    socket.resume()
   }
 
   #begin(open: (connection: TransportListener) => Transport, early: Buffer = NOTHING): void {

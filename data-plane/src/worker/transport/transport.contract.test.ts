@@ -92,7 +92,6 @@ async function open(isTls: boolean, make: Make): Promise<Pair> {
   const take = async (socket: Socket) => {
     const transport = await make(socket, recorder)
     transport.start()
-    if (transport instanceof SocketTransport) socket.resume()
     resolve(transport)
   }
   const tls = { cert: TEST_CHAIN_PEM, key: TEST_KEY_PEM, allowHalfOpen: true }
