@@ -26,6 +26,16 @@ export const defaultLimits = Object.freeze({
 
   /** One read from a socket; also what is held of pipelined requests before reading stops. */
   readBytesMax: 65_536,
+  /**
+   * Of one write to a TLS handle. With all that TLS adds it fits into one of the 16 KiB buffers that the handle
+   * keeps for good, so that a connection has one of them after a large answer, and not one for each write.
+   */
+  tlsWriteBytesMax: 16_256,
+  /** The same of connections that have sent so much already: fewer writes, and a buffer of that size for good. */
+  tlsLargeWriteBytesMax: 65_024,
+  tlsLargeWriterAfterBytes: 262_144,
+  /** Such connections of a worker. More: they go on with small writes. */
+  tlsLargeWritersMax: 256,
   /** Bytes waiting in a TLS socket before its source is paused. */
   tlsPendingBytesMax: 131_072,
 

@@ -24,6 +24,7 @@ import { LogSampler } from './observe/log-sampler.ts'
 import { Reporter } from './observe/reporter.ts'
 import { TrafficCounters } from './observe/traffic-counters.ts'
 import { Warnings } from './observe/warnings.ts'
+import { LargeWriters } from './transport/large-writers.ts'
 import { NetDialler } from './transport/net-dialler.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
@@ -36,6 +37,7 @@ export class Worker {
   readonly #counters = new TrafficCounters()
   readonly #contexts = new TlsContexts()
   readonly #ticketKeys = new TicketKeys()
+  readonly #largeWriters = new LargeWriters()
   readonly #admission: Admission
   readonly #upstreams: UpstreamRegistry
   readonly #reporter: Reporter
@@ -118,6 +120,7 @@ export class Worker {
       admission: this.#admission,
       contexts: this.#contexts,
       ticketKeys: this.#ticketKeys,
+      largeWriters: this.#largeWriters,
     }
     const listener = new EntryPointListener(parts, entryPoint, handle)
     listener.open()

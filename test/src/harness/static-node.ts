@@ -17,6 +17,7 @@ export interface StaticNodeOptions {
   readonly limits?: Readonly<Record<string, number>>
   /** Further words of the command line. */
   readonly words?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** What starts such a node: also for a caller that has to start it in a way of its own. */
@@ -57,7 +58,9 @@ export class StaticNode {
   static async start(scope: Scope, options: StaticNodeOptions): Promise<StaticNode> {
     const { words, file, statusPort } = await staticCommand(scope, options)
     const name = `node ${options.name ?? 'without a control plane'}`
-    const started = scope.start({ name, command: process.execPath, arguments: words })
+    const { environment = {} } = options
+    const program = { command: process.execPath, arguments: words, environment }
+    const started = scope.start({ name, ...program })
     await started.waitForReady()
     return new StaticNode(started, file, statusPort)
   }

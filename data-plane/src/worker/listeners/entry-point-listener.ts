@@ -3,30 +3,23 @@
  * it here leaves the kernel's queue alone.
  */
 import { Socket } from 'node:net'
-import {
-  createServer as createTlsServer,
-  type SecureContextOptions,
-  TLSSocket,
-  type TlsOptions,
-  type Server as TlsServer,
-} from 'node:tls'
-import type { Certificate } from '@sluice/proto'
 import { limits } from '../../limits.ts'
 import { isInRanges, plainAddress } from '../addresses/peer-address.ts'
 import type { Engine } from '../engine.ts'
 import { ClientConnection } from '../exchange/client-connection.ts'
 import type { EntryPoint } from '../exchange/entry-point.ts'
 import { announce } from '../transport/announced-ends.ts'
+import { peerAddress as handlePeer } from '../transport/handle-endpoints.ts'
+import type { LargeWriters } from '../transport/large-writers.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 import { TcpTransport } from '../transport/tcp-transport.ts'
-import { TlsTransport } from '../transport/tls-transport.ts'
-import type { Transport } from '../transport/transport.ts'
+import type { Transport, TransportListener } from '../transport/transport.ts'
 import type { Admission } from './admission.ts'
 import { ProxyHeaderReader } from './proxy-header-reader.ts'
 import type { TicketKeys } from './ticket-keys.ts'
-import { sendUnrecognizedName } from './tls-alert.ts'
-import { isSameCertificate, type TlsContexts, UnknownServerName } from './tls-contexts.ts'
+import type { TlsContexts } from './tls-contexts.ts'
+import { TlsEntrance } from './tls-entrance.ts'
 
 /** As others ask for; the kernel cuts it to net.core.somaxconn. */
 const BACKLOG = 4_096
@@ -40,6 +33,7 @@ export interface ListenerParts {
   readonly admission: Admission
   readonly contexts: TlsContexts
   readonly ticketKeys: TicketKeys
+  readonly largeWriters: LargeWriters
 }
 
 export class EntryPointListener {
@@ -47,19 +41,27 @@ export class EntryPointListener {
   readonly #engine: Engine
   readonly #admission: Admission
   readonly #handle: StreamHandle
-  readonly #tlsServer: TlsServer | undefined
+  readonly #tls: TlsEntrance | undefined
   #isClosed = false
-  #defaultCertificate: Certificate | undefined
-  #stopFollowing: () => void = () => {}
 
   constructor(parts: ListenerParts, entryPoint: EntryPoint, handle: StreamHandle) {
-    const { engine, admission, contexts, ticketKeys } = parts
+    const { engine, admission, contexts, ticketKeys, largeWriters } = parts
     this.#engine = engine
     this.#admission = admission
     this.entryPoint = entryPoint
     this.#handle = handle
-    this.#tlsServer =
-      entryPoint.scheme === 'https' ? this.#makeTlsServer(contexts, ticketKeys) : undefined
+    if (entryPoint.scheme !== 'https') return
+    const entrance = {
+      contexts,
+      ticketKeys,
+      largeWriters,
+      deadlines: engine.deadlines,
+      onSecure: (open: (listener: TransportListener) => Transport) => this.#begin(open),
+      onFailed: () => {
+        engine.gauges.connectionsClosed += 1
+      },
+    }
+    this.#tls = new TlsEntrance(entrance, entryPoint)
   }
 
   /** Starts to accept. Throws when the handle cannot listen. */
@@ -77,7 +79,7 @@ export class EntryPointListener {
   drain(): void {
     if (!this.#isClosed) this.#handle.close()
     this.#isClosed = true
-    this.#stopFollowing()
+    this.#tls?.close()
     for (const connection of this.entryPoint.connections) connection.drain()
   }
 
@@ -97,8 +99,9 @@ export class EntryPointListener {
       return
     }
     gauges.connectionsAccepted += 1
-    if (this.#tlsServer !== undefined) {
-      this.#shake(this.#tlsServer, socketOf(handle, leave))
+    if (this.#tls !== undefined) {
+      if (this.#tls.takesHandles) this.#tls.takeHandle(handle, NOTHING, leave)
+      else this.#tls.takeSocket(socketOf(handle, leave), NOTHING)
     } else if (streamInternals === undefined) {
       this.#begin((connection) => new SocketTransport(socketOf(handle, leave), connection))
     } else {
@@ -139,23 +142,22 @@ export class EntryPointListener {
 
   /** After the PROXY protocol header: with TLS or HTTP, whose first bytes may be in `rest`. */
   #goOn(handle: StreamHandle, socket: Socket, rest: Buffer, leave: (() => void) | undefined): void {
-    if (this.#tlsServer === undefined && streamInternals !== undefined) {
-      // The transport starts to read anew, and to start twice is an error.
+    if (this.#tls === undefined ? streamInternals !== undefined : this.#tls.takesHandles) {
+      // Its next owner starts to read anew, and to start twice is an error.
       handle.readStop()
-      this.#begin((connection) => new TcpTransport(handle, connection, leave), rest)
+      if (this.#tls !== undefined) this.#tls.takeHandle(handle, rest, leave)
+      else this.#begin((connection) => new TcpTransport(handle, connection, leave), rest)
       return
     }
     if (leave !== undefined) socket.once('close', leave)
-    if (this.#tlsServer === undefined) {
-      this.#begin((connection) => new SocketTransport(socket, connection), rest)
-      socket.resume()
+    if (this.#tls !== undefined) {
+      this.#tls.takeSocket(socket, rest)
       return
     }
-    if (rest.length > 0) socket.unshift(rest)
-    this.#shake(this.#tlsServer, socket)
+    this.#begin((connection) => new SocketTransport(socket, connection), rest)
   }
 
-  #begin(open: (connection: ClientConnection) => Transport, early: Buffer = NOTHING): void {
+  #begin(open: (connection: TransportListener) => Transport, early: Buffer = NOTHING): void {
     const connection = new ClientConnection(this.#engine, this.entryPoint)
     const transport = open(connection)
     this.entryPoint.connections.add(connection)
@@ -163,66 +165,6 @@ export class EntryPointListener {
     transport.start()
     if (early.length > 0) connection.onBytes(early, early.length)
   }
-
-  #shake(server: TlsServer, socket: Socket): void {
-    socket.setNoDelay(true)
-    // A client that leaves in the middle of its handshake is gone; half-closes count after it.
-    socket.allowHalfOpen = false
-    server.emit('connection', socket)
-  }
-
-  /** Node calls it on the TLS socket. */
-  #serverNameCallback(contexts: TlsContexts): NonNullable<TlsOptions['SNICallback']> {
-    const entryPoint = this.entryPoint
-    return function (this: unknown, serverName, done) {
-      const context = contexts.choose(serverName, entryPoint)
-      if (context === undefined && this instanceof TLSSocket) sendUnrecognizedName(this)
-      done(context === undefined ? new UnknownServerName() : null, context)
-    }
-  }
-
-  #makeTlsServer(contexts: TlsContexts, ticketKeys: TicketKeys): TlsServer {
-    const certificate = contexts.table.byName.get(this.entryPoint.defaultCertificate)
-    this.#defaultCertificate = certificate
-    const server = createTlsServer({
-      ...contextOptions(certificate),
-      ALPNProtocols: ['http/1.1'],
-      handshakeTimeout: limits.handshakeTimeoutMs,
-      SNICallback: this.#serverNameCallback(contexts),
-    })
-    ticketKeys.use(server)
-    server.on('secureConnection', (socket: TLSSocket) => {
-      socket.allowHalfOpen = true
-      this.#begin((connection) => tlsTransport(socket, connection))
-    })
-    // A client that cannot shake hands is its own affair: the socket is closed and others go on.
-    server.on('tlsClientError', (_error, socket) => {
-      this.#engine.gauges.connectionsClosed += 1
-      socket.destroy()
-    })
-    this.#stopFollowing = contexts.onChange((table) => {
-      const certificate = table.byName.get(this.entryPoint.defaultCertificate)
-      if (isSameCertificate(certificate, this.#defaultCertificate)) return
-      this.#defaultCertificate = certificate
-      server.setSecureContext(contextOptions(certificate))
-      ticketKeys.use(server)
-    })
-    return server
-  }
-}
-
-function tlsTransport(socket: TLSSocket, connection: ClientConnection): Transport {
-  const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
-  if (streamInternals === undefined || handle === undefined) {
-    return new SocketTransport(socket, connection)
-  }
-  return new TlsTransport(socket, handle, streamInternals, connection)
-}
-
-/** Without a default certificate, a client that names no server finds no cipher to agree on. */
-function contextOptions(certificate: Certificate | undefined): SecureContextOptions {
-  if (certificate === undefined) return {}
-  return { cert: certificate.chainPem, key: certificate.privateKeyPem }
 }
 
 /** `onClosed`: called once. */
@@ -235,7 +177,5 @@ function socketOf(handle: StreamHandle, onClosed: (() => void) | undefined): Soc
 }
 
 function peerAddress(handle: StreamHandle): string {
-  const peer: { address?: string } = {}
-  handle.getpeername(peer)
-  return plainAddress(peer.address ?? '')
+  return plainAddress(handlePeer(handle))
 }

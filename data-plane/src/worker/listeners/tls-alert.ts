@@ -1,6 +1,4 @@
 /** The one TLS alert that Node cannot be told to send. */
-import { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
 import { type StreamHandle, streamInternals } from '../transport/stream-internals.ts'
 
 /** A plaintext record: alert, TLS 1.2, two bytes: fatal, unrecognized_name (RFC 8446 section 6). */
@@ -11,11 +9,8 @@ const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
  * is here (RFC 6066 section 3). Where Node's internals are other than expected it says nothing, and the
  * client sees the connection end.
  */
-export function sendUnrecognizedName(socket: TLSSocket): void {
-  const parent: unknown = Reflect.get(socket, '_parent')
-  if (streamInternals === undefined || !(parent instanceof Socket)) return
-  const handle: StreamHandle | undefined = Reflect.get(parent, '_handle')
-  if (handle === undefined || typeof handle.writeBuffer !== 'function') return
+export function sendUnrecognizedName(handle: StreamHandle | undefined): void {
+  if (streamInternals === undefined || typeof handle?.writeBuffer !== 'function') return
   const request = new streamInternals.WriteWrap()
   request.bytes = UNRECOGNIZED_NAME
   request.oncomplete = () => {}

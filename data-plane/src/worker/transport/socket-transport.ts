@@ -1,4 +1,4 @@
-/** A connection over a net.Socket or tls.TLSSocket: the way for TLS, and for TCP where handles cannot be used. */
+/** A connection over a net.Socket or tls.TLSSocket: the way where handles cannot be used. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { limits } from '../../limits.ts'
@@ -51,6 +51,8 @@ export class SocketTransport implements Transport {
     this.#socket.on('data', (bytes: Buffer) => {
       if (!this.#isClosed) this.#listener.onBytes(bytes, bytes.length)
     })
+    // One that was paused before does not begin by itself.
+    this.#socket.resume()
   }
 
   write(bytes: Buffer, length: number): number {

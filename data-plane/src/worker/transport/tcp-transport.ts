@@ -4,6 +4,7 @@
  * callback or tick. Hot.
  */
 import { getSystemErrorName } from 'node:util'
+import { handleEndpoints, peerAddress } from './handle-endpoints.ts'
 import { readBuffer } from './read-buffer.ts'
 import {
   type StreamHandle,
@@ -62,25 +63,14 @@ export class TcpTransport implements Transport {
     this.#handle = handle
     this.#onReleased = onReleased
     this.#listener = listener
-    const peer: { address?: string } = {}
-    handle.getpeername(peer)
-    this.remoteAddress = peer.address ?? ''
+    this.remoteAddress = peerAddress(handle)
     handle.sluiceTransport = this
     handle.onread = onRead
     handle.useUserBuffer(readBuffer)
   }
 
   endpoints(): Endpoints {
-    const source: { address?: string; port?: number } = {}
-    const destination: { address?: string; port?: number } = {}
-    this.#handle.getpeername(source)
-    this.#handle.getsockname(destination)
-    return {
-      sourceAddress: source.address ?? '',
-      sourcePort: source.port ?? 0,
-      destinationAddress: destination.address ?? '',
-      destinationPort: destination.port ?? 0,
-    }
+    return handleEndpoints(this.#handle)
   }
 
   listenWith(listener: TransportListener): void {

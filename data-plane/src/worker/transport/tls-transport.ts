@@ -1,32 +1,58 @@
 /**
- * A TLS connection through the handle of its TLSSocket, whose stream machinery is passed by: decrypted bytes
- * go into the worker's shared read buffer, and a write is encrypted at once. The socket stays the owner, for
- * the handshake before this, for errors, and for closing. Hot.
+ * A TLS connection through its handles, without a tls.TLSSocket: decrypted bytes go into the worker's shared
+ * read buffer, and a write is encrypted at once. Begins after the handshake (listeners/tls-handshake.ts). Hot.
  */
-import type { TLSSocket } from 'node:tls'
 import { getSystemErrorName } from 'node:util'
 import { limits } from '../../limits.ts'
+import { handleEndpoints, peerAddress } from './handle-endpoints.ts'
+import type { LargeWriters } from './large-writers.ts'
 import { readBuffer } from './read-buffer.ts'
-import { socketEndpoints } from './socket-endpoints.ts'
 import {
   type StreamHandle,
   type StreamInternals,
+  streamInternals,
   UV_EOF,
   type WriteRequest,
 } from './stream-internals.ts'
+import type { TlsHandle } from './tls-internals.ts'
 import { type Endpoints, type Transport, type TransportListener, WriteResult } from './transport.ts'
+
+const internals = streamInternals ?? {
+  WriteWrap: Object,
+  ShutdownWrap: Object,
+  kReadBytesOrError: 0,
+  kLastWriteWasAsync: 0,
+  streamBaseState: new Int32Array(0),
+}
+const { streamBaseState, kReadBytesOrError, kLastWriteWasAsync, WriteWrap, ShutdownWrap } =
+  internals as StreamInternals
+
+const NOTHING = Buffer.alloc(0)
+
+export interface TlsTransportParts {
+  readonly handle: StreamHandle
+  /** Over `handle`; reads into the read buffer. */
+  readonly tls: TlsHandle
+  readonly largeWriters: LargeWriters
+  /** Called once, when the descriptor is closed. */
+  readonly onReleased: (() => void) | undefined
+}
 
 export class TlsTransport implements Transport {
   readonly remoteAddress: string
-  readonly #socket: TLSSocket
-  readonly #handle: StreamHandle
-  readonly #internals: StreamInternals
+  readonly #parts: TlsTransportParts
+  readonly #tls: TlsHandle
   #listener: TransportListener
   /** A TLS handle takes one write at a time. */
   #isWriting = false
-  /** Copies of what came while it wrote, oldest first. */
+  #writtenBytes = 0
+  #isLargeWriter = false
+  /** A copy of what is to be written next, from `#waitingAt` on. */
+  #waiting: Buffer = NOTHING
+  #waitingAt = 0
+  /** Copies of what comes after it, oldest first. */
   #queue: Buffer[] = []
-  #queuedBytes = 0
+  #pendingBytes = 0
   #isBehind = false
   #isEnding = false
   /** close_notify and FIN are sent. */
@@ -34,63 +60,50 @@ export class TlsTransport implements Transport {
   /** Closes once everything is sent. */
   #isFinal = false
   #isClosed = false
-  #code = ''
 
-  constructor(
-    socket: TLSSocket,
-    handle: StreamHandle,
-    internals: StreamInternals,
-    listener: TransportListener,
-  ) {
-    this.#socket = socket
-    this.#handle = handle
-    this.#internals = internals
+  constructor(parts: TlsTransportParts, listener: TransportListener) {
+    const { handle, tls } = parts
+    this.#parts = parts
+    this.#tls = tls
     this.#listener = listener
-    this.remoteAddress = socket.remoteAddress ?? ''
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      this.#code = error.code ?? 'ERROR'
-    })
-    socket.on('close', () => this.#closed(this.#code))
-    // Only a FIN that came before the handle was taken over shows here.
-    socket.on('end', () => this.received(UV_EOF))
+    this.remoteAddress = peerAddress(handle)
+    tls.sluiceTransport = this
+    tls.onread = onRead
+    tls.onerror = onError
   }
 
   endpoints(): Endpoints {
-    return socketEndpoints(this.#socket)
+    return handleEndpoints(this.#parts.handle)
   }
 
   listenWith(listener: TransportListener): void {
     this.#listener = listener
   }
 
-  start(): void {
-    const early: Buffer | null = this.#socket.read()
-    this.#handle.sluiceTransport = this
-    this.#handle.onread = onRead
-    this.#handle.useUserBuffer(readBuffer)
-    this.#handle.readStart()
-    if (early !== null) this.#listener.onBytes(early, early.length)
-  }
+  /** The handshake reads already. */
+  start(): void {}
 
   write(bytes: Buffer, length: number): number {
     if (this.#isClosed || this.#isEnding) return WriteResult.DONE
+    let at = 0
     if (!this.#isWriting) {
-      this.#encrypt(bytes.subarray(0, length))
-      return WriteResult.DONE
+      at = Math.min(length, this.#pieceBytesMax)
+      this.#encrypt(bytes.subarray(0, at))
+      if (at === length) return WriteResult.DONE
     }
-    this.#queue.push(Buffer.from(bytes.subarray(0, length)))
-    this.#queuedBytes += length
-    if (this.#queuedBytes < limits.tlsPendingBytesMax) return WriteResult.DONE
+    this.#queue.push(Buffer.from(bytes.subarray(at, length)))
+    this.#pendingBytes += length - at
+    if (this.#pendingBytes < limits.tlsPendingBytesMax) return WriteResult.DONE
     this.#isBehind = true
     return WriteResult.BEHIND
   }
 
   pause(): void {
-    if (!this.#isClosed) this.#handle.readStop()
+    if (!this.#isClosed) this.#tls.readStop()
   }
 
   resume(): void {
-    if (!this.#isClosed) this.#handle.readStart()
+    if (!this.#isClosed) this.#tls.readStart()
   }
 
   end(): boolean {
@@ -110,8 +123,15 @@ export class TlsTransport implements Transport {
   }
 
   destroy(): void {
+    if (this.#isClosed) return
     this.#isClosed = true
-    this.#socket.destroy()
+    this.#queue = []
+    this.#waiting = NOTHING
+    if (this.#isLargeWriter) this.#parts.largeWriters.leave()
+    this.#parts.handle.close(() => {
+      this.#tls.destroySSL()
+      this.#parts.onReleased?.()
+    })
   }
 
   /** An end without close_notify tells the peer that the message was cut (RFC 8446 section 6.1). */
@@ -124,12 +144,7 @@ export class TlsTransport implements Transport {
     if (this.#isClosed) return
     if (length > 0) this.#listener.onBytes(readBuffer, length)
     else if (length === UV_EOF) this.#listener.onEnd()
-    else if (length < 0) this.#fail(length)
-  }
-
-  readFromHandle(): void {
-    const { streamBaseState, kReadBytesOrError } = this.#internals
-    this.received(streamBaseState[kReadBytesOrError] ?? 0)
+    else if (length < 0) this.failed(getSystemErrorName(length))
   }
 
   /** From the handle: the last write is with the kernel. */
@@ -137,14 +152,11 @@ export class TlsTransport implements Transport {
     this.#isWriting = false
     if (this.#isClosed) return
     if (status !== 0) {
-      this.#fail(status)
+      this.failed(getSystemErrorName(status))
       return
     }
-    if (this.#queue.length > 0) {
-      const waiting = this.#queue.length === 1 ? this.#queue[0] : Buffer.concat(this.#queue)
-      this.#queue = []
-      this.#queuedBytes = 0
-      if (waiting !== undefined) this.#encrypt(waiting)
+    if (this.#pendingBytes > 0) {
+      this.#encryptNext()
       if (this.#isWriting) return
     }
     if (this.#isEnding) this.#shutDown()
@@ -153,53 +165,81 @@ export class TlsTransport implements Transport {
     this.#listener.onWritable()
   }
 
+  failed(code: string): void {
+    if (this.#isClosed) return
+    this.destroy()
+    this.#listener.onClosed(code)
+  }
+
+  get #pieceBytesMax(): number {
+    return this.#isLargeWriter ? limits.tlsLargeWriteBytesMax : limits.tlsWriteBytesMax
+  }
+
+  #encryptNext(): void {
+    if (this.#waitingAt === this.#waiting.length) {
+      const [first = NOTHING] = this.#queue
+      this.#waiting = this.#queue.length === 1 ? first : Buffer.concat(this.#queue)
+      this.#waitingAt = 0
+      this.#queue = []
+    }
+    const from = this.#waitingAt
+    const to = Math.min(from + this.#pieceBytesMax, this.#waiting.length)
+    const piece = this.#waiting.subarray(from, to)
+    this.#pendingBytes -= piece.length
+    this.#waitingAt = to
+    if (to === this.#waiting.length) {
+      this.#waiting = NOTHING
+      this.#waitingAt = 0
+    }
+    this.#encrypt(piece)
+  }
+
   #encrypt(view: Uint8Array): void {
-    const request = new this.#internals.WriteWrap()
+    const request = new WriteWrap()
     request.oncomplete = onWritten
     request.bytes = undefined
     request.owner = this
     this.#isWriting = true
-    const error = this.#handle.writeBuffer(request, view)
+    if (!this.#isLargeWriter) {
+      this.#writtenBytes += view.length
+      const isBusy = this.#writtenBytes > limits.tlsLargeWriterAfterBytes
+      // One that never has much at once has no use for it.
+      if (isBusy && view.length === limits.tlsWriteBytesMax) {
+        this.#isLargeWriter = this.#parts.largeWriters.enter()
+      }
+    }
+    const error = this.#tls.writeBuffer(request, view)
     if (error !== 0) {
       this.#isWriting = false
-      setImmediate(() => this.#fail(error))
-    } else if (this.#internals.streamBaseState[this.#internals.kLastWriteWasAsync] === 0) {
+      setImmediate(() => this.failed(getSystemErrorName(error)))
+    } else if (streamBaseState[kLastWriteWasAsync] === 0) {
       this.#isWriting = false
     }
   }
 
   /** close_notify, then FIN. */
   #shutDown(): void {
-    const request = new this.#internals.ShutdownWrap()
+    const request = new ShutdownWrap()
     request.oncomplete = () => {
       this.#hasEnded = true
       if (this.#isFinal) this.#finished()
     }
-    this.#handle.shutdown(request)
+    this.#tls.shutdown(request)
   }
 
   #finished(): void {
-    if (this.#isClosed) return
-    this.#socket.destroy()
-    this.#closed('')
-  }
-
-  #fail(status: number): void {
-    if (this.#isClosed) return
-    this.#socket.destroy()
-    this.#closed(getSystemErrorName(status))
-  }
-
-  #closed(code: string): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#listener.onClosed(code)
+    this.failed('')
   }
 }
 
 function onRead(this: StreamHandle): void {
   const transport = this.sluiceTransport as TlsTransport
-  transport.readFromHandle()
+  transport.received(streamBaseState[kReadBytesOrError] ?? 0)
+}
+
+function onError(this: StreamHandle, error: NodeJS.ErrnoException): void {
+  const transport = this.sluiceTransport as TlsTransport
+  transport.failed(error.code ?? 'ERROR')
 }
 
 function onWritten(this: WriteRequest, status: number): void {

@@ -1,12 +1,21 @@
 /** What every Transport promises, held against all of them. */
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import {
+  connect as connectTls,
+  createSecureContext,
+  createServer as createTlsServer,
+} from 'node:tls'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { TEST_CHAIN_PEM, TEST_KEY_PEM } from '../../testing/certificate.ts'
+import { DeadlineSweep } from '../deadline-sweep.ts'
+import { TlsHandshake } from '../listeners/tls-handshake.ts'
+import { LargeWriters } from './large-writers.ts'
 import { SocketTransport } from './socket-transport.ts'
 import { type StreamHandle, streamInternals } from './stream-internals.ts'
 import { TcpTransport } from './tcp-transport.ts'
+import { nativeContext, type TlsHandle } from './tls-internals.ts'
 import { TlsTransport } from './tls-transport.ts'
 import { type Transport, type TransportListener, WriteResult } from './transport.ts'
 
@@ -29,7 +38,7 @@ class Recorder implements TransportListener {
   }
 }
 
-type Make = (socket: Socket, listener: TransportListener) => Transport
+type Make = (socket: Socket, listener: TransportListener) => Transport | Promise<Transport>
 
 function handleOf(socket: Socket): StreamHandle {
   const handle: StreamHandle | undefined = Reflect.get(socket, '_handle')
@@ -37,24 +46,33 @@ function handleOf(socket: Socket): StreamHandle {
   return handle
 }
 
-const overTls = (make: (socket: TLSSocket, listener: TransportListener) => Transport): Make => {
-  return (socket, listener) => make(socket as TLSSocket, listener)
-}
-
 const kinds: [string, boolean, Make][] = [
   ['TcpTransport', false, (socket, listener) => new TcpTransport(handleOf(socket), listener)],
   ['SocketTransport over TCP', false, (socket, listener) => new SocketTransport(socket, listener)],
   ['SocketTransport over TLS', true, (socket, listener) => new SocketTransport(socket, listener)],
-  [
-    'TlsTransport',
-    true,
-    overTls((socket, listener) => {
-      const handle = handleOf(socket)
-      if (streamInternals === undefined) throw new Error('no handles here')
-      return new TlsTransport(socket, handle, streamInternals, listener)
-    }),
-  ],
+  ['TlsTransport', true, shakeHands],
 ]
+
+const context = nativeContext(createSecureContext({ cert: TEST_CHAIN_PEM, key: TEST_KEY_PEM }))
+
+function shakeHands(socket: Socket, listener: TransportListener): Promise<Transport> {
+  const { promise, resolve, reject } = Promise.withResolvers<Transport>()
+  const handle = handleOf(socket)
+  const parts = {
+    deadlines: new DeadlineSweep(() => performance.now()),
+    context: () => context,
+    contextFor: () => context,
+  }
+  const outcome = {
+    onSecure: (tls: TlsHandle) => {
+      const rest = { largeWriters: new LargeWriters(), onReleased: undefined }
+      resolve(new TlsTransport({ handle, tls, ...rest }, listener))
+    },
+    onFailed: () => reject(new Error('no handshake')),
+  }
+  new TlsHandshake(handle, parts, outcome).start(Buffer.alloc(0))
+  return promise
+}
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -71,16 +89,16 @@ interface Pair {
 async function open(isTls: boolean, make: Make): Promise<Pair> {
   const recorder = new Recorder()
   const { promise, resolve } = Promise.withResolvers<Transport>()
-  const take = (socket: Socket) => {
-    const transport = make(socket, recorder)
+  const take = async (socket: Socket) => {
+    const transport = await make(socket, recorder)
     transport.start()
-    if (transport instanceof SocketTransport) socket.resume()
     resolve(transport)
   }
   const tls = { cert: TEST_CHAIN_PEM, key: TEST_KEY_PEM, allowHalfOpen: true }
-  const server = isTls
-    ? createTlsServer(tls, take)
-    : createServer({ allowHalfOpen: true, pauseOnConnect: true }, take)
+  const server =
+    isTls && make !== shakeHands
+      ? createTlsServer(tls, take)
+      : createServer({ allowHalfOpen: true, pauseOnConnect: true }, take)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -135,6 +153,23 @@ describe.each(kinds)('%s', (_name, isTls, make) => {
       String.fromCharCode(65 + (turn % 26)).repeat(1_000),
     )
     expect(await textOf(peer)).toBe(expected.join(''))
+  })
+
+  it('delivers megabytes byte for byte, whatever the size of the writes', async () => {
+    const { transport, recorder, peer } = await open(isTls, make)
+    const [sent, received] = [createHash('sha256'), createHash('sha256')]
+    peer.on('data', (bytes: Buffer) => received.update(bytes))
+    const sizes = [1, 100, 16_255, 16_256, 16_257, 40_000, 65_536]
+    for (let turn = 0; turn < 100; turn += 1) {
+      const bytes = randomBytes(sizes[turn % sizes.length] ?? 1)
+      sent.update(bytes)
+      const before = recorder.events.length
+      if (transport.write(bytes, bytes.length) === WriteResult.DONE) continue
+      await vi.waitFor(() => expect(recorder.events.length).toBeGreaterThan(before))
+    }
+    transport.end()
+    await once(peer, 'end')
+    expect(received.digest('hex')).toBe(sent.digest('hex'))
   })
 
   it('says when it is behind and when it no longer is, and delivers everything', async () => {
