@@ -39,6 +39,9 @@ export const fleetLimits = Object.freeze({
   /** All encoded updates that are kept to be sent to more nodes. */
   frameBytesMax: 64 * 1_048_576,
 
+  /** Encoded bytes of the reports that are decoded and not stored yet; the others wait as bytes. */
+  reportBytesDecodedMax: 1_048_576,
+
   /** Streams of nodes per second and at once, so that a whole fleet that comes back does not stall us. */
   admittedPerSecond: 400,
   admittedBurst: 400,
