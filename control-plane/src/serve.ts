@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-/** The program: flags, signals, exit codes. Everything else is in control-plane.ts. */
+/** The program: flags, signals, exit codes. Everything else is in control-plane.ts. Loaded by main.ts. */
 import process from 'node:process'
 import { ControlPlane } from './control-plane.ts'
 import { StartError } from './errors.ts'
