@@ -31,7 +31,7 @@ export const fleetLimits = Object.freeze({
   baseEntriesMax: 250_000,
   /** An update from this size on waits until the large ones before it have gone out. */
   largeUpdateBytes: 65_536,
-  largeBytesInFlightMax: 8 * 1_048_576,
+  largeBytesInFlightMax: 4 * 1_048_576,
   /** After this, a large update that a slow node still takes no longer holds back others. */
   largeTurnMs: 5_000,
   /** Sessions that are offered a new version before other work has its turn. */
