@@ -8,11 +8,12 @@ import {
   setLogger,
   status,
 } from '@grpc/grpc-js'
-import type { ConfigureRequest, EnrolRequest, EnrolResponse, ReportRequest } from '@sluice/proto'
+import type { ConfigureRequest, EnrolRequest, EnrolResponse } from '@sluice/proto'
 import type { CertificateAuthority } from '../certificates/authority.ts'
 import type { VersionSource } from '../publishing/published-version.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Admission, type AdmissionOptions, type Lane } from './admission.ts'
+import { ByteBudget } from './byte-budget.ts'
 import { ConfigureSession } from './configure-session.ts'
 import { Enrolment } from './enrolment.ts'
 import { FleetCredentials } from './fleet-credentials.ts'
@@ -74,6 +75,7 @@ export class FleetServer {
   readonly #sessions: Sessions
   readonly #frames = new UpdateFrames()
   readonly #largeUpdates = new LargeUpdates(limits)
+  readonly #decoding = new ByteBudget(limits.reportBytesDecodedMax)
   readonly #admission: Admission
   readonly #enrolment: Enrolment
   readonly #subscriptions: (() => void)[] = []
@@ -211,19 +213,20 @@ export class FleetServer {
       .catch((error: unknown) => this.#refuse(stream, error))
   }
 
-  readonly #report = (call: NodeCall<ReportRequest>): void => {
+  readonly #report = (call: NodeCall<Buffer>): void => {
     const stream = this.#wrap(call)
     this.#admit(call, stream, 'reports')
       .then((node) => this.#startReport(stream, node))
       .catch((error: unknown) => this.#refuse(stream, error))
   }
 
-  async #startReport(stream: NodeStream<ReportRequest>, node: PeerNode): Promise<void> {
+  async #startReport(stream: NodeStream<Buffer>, node: PeerNode): Promise<void> {
     const { telemetry } = this.#options
     const report = new ReportStream({
       stream,
       node,
       telemetry,
+      decoding: this.#decoding,
       writeMs: this.#timings.smallWriteMs,
     })
     const claim = await this.#sessions.claimReport(node.id, report)

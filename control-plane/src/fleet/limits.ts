@@ -31,13 +31,16 @@ export const fleetLimits = Object.freeze({
   baseEntriesMax: 250_000,
   /** An update from this size on waits until the large ones before it have gone out. */
   largeUpdateBytes: 65_536,
-  largeBytesInFlightMax: 8 * 1_048_576,
+  largeBytesInFlightMax: 4 * 1_048_576,
   /** After this, a large update that a slow node still takes no longer holds back others. */
   largeTurnMs: 5_000,
   /** Sessions that are offered a new version before other work has its turn. */
   offersPerTurn: 25,
   /** All encoded updates that are kept to be sent to more nodes. */
   frameBytesMax: 64 * 1_048_576,
+
+  /** Encoded bytes of the reports that are decoded and not stored yet; the others wait as bytes. */
+  reportBytesDecodedMax: 1_048_576,
 
   /** Streams of nodes per second and at once, so that a whole fleet that comes back does not stall us. */
   admittedPerSecond: 400,

@@ -1,7 +1,7 @@
 /**
  * The services as the server speaks them: answers are bytes that were encoded before, so that one Update
  * is encoded once for all nodes; requests that cannot be decoded reach the handler as such, so that they
- * are refused with a clear status instead of an internal error.
+ * are refused with a clear status instead of an internal error; reports reach it as bytes.
  */
 import {
   ConfigureRequest,
@@ -53,10 +53,13 @@ export const fleetDefinition = {
 export const telemetryDefinition = {
   report: {
     ...TelemetryServiceService.report,
-    requestDeserialize: decodeWith((bytes) => ReportRequest.decode(bytes)),
+    requestDeserialize: (bytes: Buffer): Decoded<Buffer> => ({ kind: 'request', request: bytes }),
     responseSerialize: asIs,
   },
 } as const
+
+/** Reports stay bytes until there is room for them. */
+export const decodeReport = decodeWith((bytes) => ReportRequest.decode(bytes))
 
 export function encodeConfigure(message: ConfigureResponse['message']): Buffer {
   return Buffer.from(ConfigureResponse.encode({ message }).finish())

@@ -1,10 +1,11 @@
-/** The rules between resources. Run over the whole configuration at each publish, so kept to map look-ups. */
+/** The rules between resources, each kept to map look-ups: a change is checked in a turn of the event loop. */
 
 import { closest } from './closest.ts'
 import type { Configuration, ResourceId } from './configuration.ts'
 import { addressesCollide } from './fields.ts'
 import { describe, type Problem } from './kinds.ts'
 import { limits } from './limits.ts'
+import type { Resource } from './resources.ts'
 
 /**
  * Every reference to something that is not there, and every address that two entry points want. What was
@@ -14,7 +15,23 @@ export function checkReferences(
   configuration: Configuration,
   refused: readonly ResourceId[] = [],
 ): Problem[] {
-  return [...danglingReferences(configuration, refused), ...collidingAddresses(configuration)]
+  return [
+    ...danglingReferences(configuration, references(configuration), refused),
+    ...collidingAddresses(configuration),
+  ]
+}
+
+/** The same for a configuration that had no problem before some resources were written and none was removed. */
+export function checkWritten(
+  configuration: Configuration,
+  written: readonly Resource[],
+  refused: readonly ResourceId[],
+): Problem[] {
+  const found = written.flatMap((resource) => [...referencesOf(resource)])
+  return [
+    ...danglingReferences(configuration, found, refused),
+    ...collidingAddresses(configuration),
+  ]
 }
 
 /** The references to some resources, each as a problem of the resource that refers. */
@@ -39,20 +56,38 @@ interface ResourceReference {
 }
 
 function* references(configuration: Configuration): Generator<ResourceReference> {
-  for (const { name, defaultCertificate } of configuration.entryPoints.values()) {
-    if (defaultCertificate === undefined) continue
-    yield {
-      from: { kind: 'entry-point', name },
-      field: 'defaultCertificate',
-      to: { kind: 'certificate', name: defaultCertificate },
-    }
+  for (const spec of configuration.entryPoints.values()) {
+    yield* referencesOf({ kind: 'entry-point', spec })
   }
-  for (const { name, service, entryPoints } of configuration.routers.values()) {
-    const from = { kind: 'router', name } as const
-    yield { from, field: 'service', to: { kind: 'service', name: service } }
-    for (const [index, entryPoint] of entryPoints.entries()) {
-      yield { from, field: `entryPoints[${index}]`, to: { kind: 'entry-point', name: entryPoint } }
+  for (const spec of configuration.routers.values()) yield* referencesOf({ kind: 'router', spec })
+}
+
+function* referencesOf(resource: Resource): Generator<ResourceReference> {
+  switch (resource.kind) {
+    case 'entry-point': {
+      const { name, defaultCertificate } = resource.spec
+      if (defaultCertificate === undefined) return
+      yield {
+        from: { kind: 'entry-point', name },
+        field: 'defaultCertificate',
+        to: { kind: 'certificate', name: defaultCertificate },
+      }
+      return
     }
+    case 'router': {
+      const { name, service, entryPoints } = resource.spec
+      const from = { kind: 'router', name } as const
+      yield { from, field: 'service', to: { kind: 'service', name: service } }
+      for (const [index, entryPoint] of entryPoints.entries()) {
+        const to = { kind: 'entry-point', name: entryPoint } as const
+        yield { from, field: `entryPoints[${index}]`, to }
+      }
+      return
+    }
+    case 'service':
+    case 'certificate':
+    case 'settings':
+      return
   }
 }
 
@@ -62,10 +97,11 @@ function keyOf({ kind, name }: ResourceId): string {
 
 function danglingReferences(
   configuration: Configuration,
+  found: Iterable<ResourceReference>,
   refused: readonly ResourceId[],
 ): Problem[] {
   const problems: Problem[] = []
-  for (const { from, field, to } of references(configuration)) {
+  for (const { from, field, to } of found) {
     if (configuration.has(to)) continue
     if (refused.some(({ kind, name }) => kind === to.kind && name === to.name)) continue
     problems.push({

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { checkReferences, referencesTo } from './check-references.ts'
 import { checkResource } from './check-resource.ts'
-import { Configuration } from './configuration.ts'
+import { Configuration, idOf } from './configuration.ts'
 import { toDocument } from './documents.ts'
 import type { Kind } from './kinds.ts'
 import type { Certificate, Resource } from './resources.ts'
@@ -36,7 +36,7 @@ function certificate(name: string, hosts: string[], validDays = 90): Resource {
 }
 
 function warningsOf(...resources: Resource[]) {
-  return findWarnings(Configuration.empty.with(resources), () => true, nowMs)
+  return findWarnings(Configuration.empty.with(resources), resources.map(idOf), nowMs)
 }
 
 it('finds every reference to what is not there', () => {

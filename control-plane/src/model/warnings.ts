@@ -1,26 +1,27 @@
 /** What works but is probably not meant. Never a reason to refuse a change. */
-import type { Configuration } from './configuration.ts'
-import { describe, type Problem } from './kinds.ts'
+import type { Configuration, ResourceId } from './configuration.ts'
+import { describe, type Kind, type Problem } from './kinds.ts'
 import { limits } from './limits.ts'
 import type { Certificate, EntryPoint, Router } from './resources.ts'
 
 const dayMs = 86_400_000
 
-/** The warnings for every router and certificate of the configuration for which `isWanted`. */
+/** The warnings for those of some resources that are routers or certificates of the configuration. */
 export function findWarnings(
   configuration: Configuration,
-  isWanted: (kind: 'router' | 'certificate', name: string) => boolean,
+  written: readonly ResourceId[],
   nowMs: number,
 ): Problem[] {
+  const named = (kind: Kind) => written.filter((id) => id.kind === kind).map(({ name }) => name)
   const warnings: Problem[] = []
-  for (const certificate of configuration.certificates.values()) {
-    const { name } = certificate
-    if (!isWanted('certificate', name)) continue
+  for (const name of named('certificate')) {
+    const certificate = configuration.certificates.get(name)
+    if (certificate === undefined) continue
     for (const reason of certificateWarnings(certificate, nowMs)) {
       warnings.push({ kind: 'certificate', name, field: 'notAfter', reason })
     }
   }
-  const routers = [...configuration.routers.values()].filter(({ name }) => isWanted('router', name))
+  const routers = named('router').flatMap((name) => configuration.routers.get(name) ?? [])
   if (routers.length === 0) return warnings
   return [
     ...warnings,
@@ -70,7 +71,14 @@ function uncoveredHosts(configuration: Configuration, routers: readonly Router[]
 }
 
 function identicalMatches(configuration: Configuration, routers: readonly Router[]): Problem[] {
-  const byMatch = Map.groupBy(configuration.routers.values(), matchKey)
+  // Most routers share no host with the written ones, which is cheap to see.
+  const hosts = new Set(
+    routers.flatMap(({ match }) => (match.hosts.length === 0 ? [''] : match.hosts)),
+  )
+  const likely = [...configuration.routers.values()].filter(({ match }) =>
+    hosts.has(match.hosts[0] ?? ''),
+  )
+  const byMatch = Map.groupBy(likely, matchKey)
   return routers.flatMap((router) => {
     const twin = byMatch
       .get(matchKey(router))

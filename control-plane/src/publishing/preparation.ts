@@ -1,5 +1,5 @@
 /** Makes candidates for a version out of documents: certificates resolved, everything checked and encoded. */
-import { checkReferences } from '../model/check-references.ts'
+import { checkReferences, checkWritten } from '../model/check-references.ts'
 import { checkResource } from '../model/check-resource.ts'
 import { type Configuration, idOf, type ResourceId } from '../model/configuration.ts'
 import type { Document } from '../model/documents.ts'
@@ -50,7 +50,12 @@ export async function prepare(
   problems.push(...resources.flatMap(checkResource))
   const next = state.configuration.with(resources, removed)
   if (resources.length === 0 && refused.length === 0) requireUnused(removed, next)
-  problems.push(...checkReferences(next, refused))
+  // What was published has no problem, so most changes are checked by what they write.
+  problems.push(
+    ...(removed.length === 0
+      ? checkWritten(next, resources, refused)
+      : checkReferences(next, refused)),
+  )
   if (problems.length > 0) throw new Refusal('invalid', problems.slice(0, limits.problemsMax))
   const pending = new Map(keys.map(({ id, pem }) => [id, pem]))
   const findPem = (id: string) => ring.find(id) ?? pending.get(id)

@@ -3,6 +3,7 @@ import { Configuration, idOf, keyOf, type ResourceId } from '../model/configurat
 import type { FeatureNeed } from '../model/features.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Resource } from '../model/resources.ts'
+import { SortedDigests } from './version-hash.ts'
 
 /** One resource as it is now. */
 export interface ResourceRecord {
@@ -19,15 +20,26 @@ export interface ResourceRecord {
 }
 
 export class PublishedState {
-  static readonly empty = new PublishedState(new Map(), Configuration.empty)
+  static readonly empty = new PublishedState(new Map(), Configuration.empty, SortedDigests.empty)
 
   readonly configuration: Configuration
   readonly #records: ReadonlyMap<string, ResourceRecord>
+  readonly #digests: SortedDigests
   readonly #sorted = new Map<Kind, readonly ResourceRecord[]>()
 
-  private constructor(records: ReadonlyMap<string, ResourceRecord>, configuration: Configuration) {
+  private constructor(
+    records: ReadonlyMap<string, ResourceRecord>,
+    configuration: Configuration,
+    digests: SortedDigests,
+  ) {
     this.#records = records
     this.configuration = configuration
+    this.#digests = digests
+  }
+
+  /** As sluice.v1 Update.hash. */
+  get hash(): string {
+    return this.#digests.hash
   }
 
   /** By `keyOf`. */
@@ -60,6 +72,10 @@ export class PublishedState {
     for (const id of removed) records.delete(keyOf(id))
     for (const record of put) records.set(keyOf(idOf(record.resource)), record)
     const resources = put.map(({ resource }) => resource)
-    return new PublishedState(records, this.configuration.with(resources, removed))
+    const touched = [...new Set([...removed, ...resources.map(idOf)].map(keyOf))]
+    const digestsIn = (from: ReadonlyMap<string, ResourceRecord>) =>
+      touched.flatMap((key) => from.get(key)?.digest ?? [])
+    const digests = this.#digests.with(digestsIn(records), digestsIn(this.#records))
+    return new PublishedState(records, this.configuration.with(resources, removed), digests)
   }
 }

@@ -311,9 +311,8 @@ export class Publisher implements VersionSource {
   }
 
   #warnings(candidates: readonly Candidate[], next: Configuration): Problem[] {
-    const written = new Set(candidates.map(({ resource }) => keyOf(idOf(resource))))
-    const isWanted = (kind: ResourceId['kind'], name: string) => written.has(keyOf({ kind, name }))
-    return findWarnings(next, isWanted, this.#now()).slice(0, limits.problemsMax)
+    const written = candidates.map(({ resource }) => idOf(resource))
+    return findWarnings(next, written, this.#now()).slice(0, limits.problemsMax)
   }
 }
 

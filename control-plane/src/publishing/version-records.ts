@@ -17,7 +17,6 @@ import type { KeyRing, PrivateKey } from './key-ring.ts'
 import { toCandidate } from './preparation.ts'
 import { PublishedState, type ResourceRecord } from './published-state.ts'
 import type { PublishedVersion } from './published-version.ts'
-import { hashOf } from './version-hash.ts'
 import { VersionViews } from './version-views.ts'
 
 export interface NewestVersion {
@@ -48,7 +47,7 @@ export async function loadNewest(db: Database, keys: KeyRing): Promise<NewestVer
   if (row === undefined) return { row, state: PublishedState.empty, published: undefined }
   const rows = await currentResources(db)
   const state = PublishedState.empty.with(rows.map((resource) => toRecord(resource, keys)))
-  return { row, state, published: toPublished(row.number, hashOfState(state), state, row) }
+  return { row, state, published: toPublished(row.number, state.hash, state, row) }
 }
 
 /** Numbers a draft and stores it in one transaction, all or nothing. */
@@ -90,7 +89,7 @@ function toVersionRow(
   const isEmptyOnPurpose = routers === 0 && (hadRouters || before.row?.is_empty_on_purpose === 1)
   return {
     number: Math.max(numberMin, (before.row?.number ?? 0) + 1),
-    hash: hashOfState(state),
+    hash: state.hash,
     author,
     message,
     created_at_ms: createdAtMs,
@@ -100,10 +99,6 @@ function toVersionRow(
     services,
     certificates,
   }
-}
-
-function hashOfState(state: PublishedState): string {
-  return hashOf(Array.from(state.records, ({ digest }) => digest))
 }
 
 function toPublished(

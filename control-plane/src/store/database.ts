@@ -13,6 +13,7 @@ import * as configuration001 from './migrations/001-configuration.ts'
 import * as fleet002 from './migrations/002-fleet.ts'
 import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
@@ -51,12 +52,14 @@ async function open<T>(file: string, migrations: Record<string, Migration>): Pro
     sqlite.close()
     throw error
   }
-  const db = new Kysely<T>({ dialect: new SqliteDialect({ database: sqlite }) })
+  const statements = new PreparedStatements(sqlite)
+  const db = new Kysely<T>({ dialect: new SqliteDialect({ database: statements }) })
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) {
     await db.destroy()
     throw error
   }
+  statements.forget()
   return db
 }

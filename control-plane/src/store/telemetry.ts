@@ -31,28 +31,36 @@ export async function inTelemetryTransaction<T>(
   return db.transaction().execute(work)
 }
 
-/** The sequence of the last stored batch; 0 when none is. */
-export async function findBatchSequence(tx: TelemetryTransaction, key: BatchKey): Promise<number> {
-  const row = await tx
-    .selectFrom('batch')
-    .select('sequence')
-    .where('node', '=', key.node)
-    .where('boot_id', '=', key.boot_id)
-    .where('kind', '=', key.kind)
-    .executeTakeFirst()
-  return row?.sequence ?? 0
+/** The sequence of the last stored batch of each key that has one. */
+export async function findBatchSequences(
+  tx: TelemetryTransaction,
+  keys: readonly BatchKey[],
+): Promise<(BatchKey & { sequence: number })[]> {
+  const wanted = toJson(keys.map((key) => [key.node, key.boot_id, key.kind]))
+  const { rows } = await sql<BatchKey & { sequence: number }>`
+    select node, boot_id, kind, sequence from json_each(${wanted}) as wanted cross join batch
+    where node = wanted.value ->> 0 and boot_id = wanted.value ->> 1 and kind = wanted.value ->> 2
+    `.execute(tx)
+  return rows
 }
 
-export async function saveBatchSequence(tx: TelemetryTransaction, row: BatchTable): Promise<void> {
-  await tx
-    .insertInto('batch')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['node', 'boot_id', 'kind'])
-        .doUpdateSet({ sequence: row.sequence, stored_at_ms: row.stored_at_ms }),
-    )
-    .execute()
+export async function saveBatchSequences(
+  tx: TelemetryTransaction,
+  batches: readonly BatchTable[],
+): Promise<void> {
+  const rows = batches.map((row) => [
+    row.node,
+    row.boot_id,
+    row.kind,
+    row.sequence,
+    row.stored_at_ms,
+  ])
+  await sql`
+    insert into batch (node, boot_id, kind, sequence, stored_at_ms)
+    select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+    from json_each(${toJson(rows)}) where true
+    on conflict (node, boot_id, kind) do update set
+      sequence = excluded.sequence, stored_at_ms = excluded.stored_at_ms`.execute(tx)
 }
 
 /** The stored histograms of these minute rows. */
@@ -60,14 +68,13 @@ export async function findLatencies(
   tx: TelemetryTransaction,
   keys: readonly TrafficKey[],
 ): Promise<(TrafficKey & { latency: Uint8Array })[]> {
-  const values = sql.join(
-    keys.map((key) => sql`(${key.minute_ms}, ${key.node}, ${key.router}, ${key.service})`),
-  )
-  return tx
-    .selectFrom('traffic')
-    .select(['minute_ms', 'node', 'router', 'service', 'latency'])
-    .where(sql<boolean>`(minute_ms, node, router, service) in (values ${values})`)
-    .execute()
+  const wanted = toJson(keys.map((key) => [key.minute_ms, key.node, key.router, key.service]))
+  const { rows } = await sql<TrafficKey & { latency: Uint8Array }>`
+    select minute_ms, node, router, service, latency
+    from json_each(${wanted}) as wanted cross join traffic
+    where minute_ms = wanted.value ->> 0 and node = wanted.value ->> 1
+      and router = wanted.value ->> 2 and service = wanted.value ->> 3`.execute(tx)
+  return rows
 }
 
 /** Adds counts and bytes to the minute rows; histograms come merged and replace what was there. */
@@ -75,23 +82,44 @@ export async function addTraffic(
   tx: TelemetryTransaction,
   rows: readonly TrafficRecord[],
 ): Promise<void> {
-  await tx
-    .insertInto('traffic')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['minute_ms', 'node', 'router', 'service']).doUpdateSet({
-        informational: sql`traffic.informational + excluded.informational`,
-        success: sql`traffic.success + excluded.success`,
-        redirection: sql`traffic.redirection + excluded.redirection`,
-        client_error: sql`traffic.client_error + excluded.client_error`,
-        server_error: sql`traffic.server_error + excluded.server_error`,
-        none: sql`traffic.none + excluded.none`,
-        bytes_in: sql`traffic.bytes_in + excluded.bytes_in`,
-        bytes_out: sql`traffic.bytes_out + excluded.bytes_out`,
-        latency: sql`excluded.latency`,
-      }),
+  await sql`
+    insert into traffic (
+      minute_ms, node, router, service,
+      informational, success, redirection, client_error, server_error, none,
+      bytes_in, bytes_out, latency
     )
-    .execute()
+    select
+      value ->> 0, value ->> 1, value ->> 2, value ->> 3,
+      value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
+      value ->> 10, value ->> 11, unhex(value ->> 12)
+    from json_each(${toJson(rows.map(toValues))}) where true
+    on conflict (minute_ms, node, router, service) do update set
+      informational = informational + excluded.informational,
+      success = success + excluded.success,
+      redirection = redirection + excluded.redirection,
+      client_error = client_error + excluded.client_error,
+      server_error = server_error + excluded.server_error,
+      none = none + excluded.none,
+      bytes_in = bytes_in + excluded.bytes_in,
+      bytes_out = bytes_out + excluded.bytes_out,
+      latency = excluded.latency`.execute(tx)
+}
+
+function toValues(row: TrafficRecord): readonly (string | number)[] {
+  return [
+    ...[row.minute_ms, row.node, row.router, row.service],
+    ...[row.informational, row.success, row.redirection],
+    ...[row.client_error, row.server_error, row.none],
+    ...[row.bytes_in, row.bytes_out, Buffer.from(row.latency).toString('hex')],
+  ]
+}
+
+/**
+ * Many rows as one parameter: a statement with a parameter for each field costs several times as much to build,
+ * to parse and to bind.
+ */
+function toJson(rows: readonly (readonly (string | number)[])[]): string {
+  return JSON.stringify(rows)
 }
 
 /** Minute rows of [fromMs, toMs) in the order of their keys, from just after `after`. */

@@ -1,20 +1,21 @@
 /**
  * Stores what nodes report, each batch exactly once: the last stored sequence of a node's boot is kept in
- * the same transaction as what the batch adds. Batches that arrive while a transaction runs share the next
- * one, since each commit waits for the disk. Called by the fleet server, which answers only afterwards.
+ * the same transaction as what the batch adds. Batches that arrive within a moment, or while a transaction
+ * runs, share the next one, since each commit waits for the disk. Called by the fleet server, which answers
+ * only afterwards.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
 import {
   addTraffic,
   type BatchKey,
-  findBatchSequence,
+  findBatchSequences,
   findLatencies,
   insertLogs,
   inTelemetryTransaction,
   type NewLogRecord,
-  saveBatchSequence,
+  saveBatchSequences,
   type TelemetryTransaction,
   type TrafficKey,
   type TrafficRecord,
@@ -51,13 +52,12 @@ interface WaitingBatch extends BatchIdentity {
   readonly fail: (error: unknown) => void
 }
 
-/** What one batch did, to be told once its transaction is on the disk. */
+/** What a group of batches did, to be told once its transaction is on the disk. */
 interface Stored {
-  readonly result: StoreResult
+  /** One for each batch. */
+  readonly results: readonly StoreResult[]
   readonly added: StoredRows
 }
-
-const nothing: StoredRows = Object.freeze({ traffic: 0, logs: 0 })
 
 export class Ingest {
   readonly #db: TelemetryDatabase
@@ -107,9 +107,8 @@ export class Ingest {
   }
 
   async #drain(): Promise<void> {
-    // A turn of the event loop first, so that batches which came together are stored together.
-    await nextTurn()
     while (this.#waiting.length > 0) {
+      if (this.#waiting.length < limits.batchesPerTransactionMax) await delay(limits.gatherMs)
       await this.#storeTogether(this.#takeGroup())
     }
     this.#draining = undefined
@@ -132,24 +131,16 @@ export class Ingest {
   }
 
   async #storeTogether(group: readonly WaitingBatch[]): Promise<void> {
-    let stored: Stored[]
+    let stored: Stored
     try {
-      stored = await inTelemetryTransaction(this.#db, async (tx) => {
-        const results: Stored[] = []
-        for (const batch of group) {
-          results.push(await this.#storeOne(tx, batch))
-        }
-        return results
-      })
+      stored = await inTelemetryTransaction(this.#db, (tx) => this.#storeGroup(tx, group))
     } catch (error) {
       await this.#storeApart(group, error)
       return
     }
-    for (const [index, { result, added }] of stored.entries()) {
-      this.#rows.traffic += added.traffic
-      this.#rows.logs += added.logs
-      group[index]?.settle(result)
-    }
+    this.#rows.traffic += stored.added.traffic
+    this.#rows.logs += stored.added.logs
+    for (const [index, result] of stored.results.entries()) group[index]?.settle(result)
   }
 
   /** One batch that cannot be stored must not take the others of its group with it. */
@@ -164,38 +155,68 @@ export class Ingest {
     }
   }
 
-  async #storeOne(tx: TelemetryTransaction, batch: WaitingBatch): Promise<Stored> {
-    const key: BatchKey = { node: batch.nodeId, boot_id: batch.bootId, kind: batch.content.kind }
-    const last = await findBatchSequence(tx, key)
-    if (batch.sequence <= last) {
-      return { result: { kind: 'stored', isRepeated: true, missing: 0 }, added: nothing }
+  async #storeGroup(tx: TelemetryTransaction, group: readonly WaitingBatch[]): Promise<Stored> {
+    const sequences = new Map<string, number>()
+    for (const row of await findBatchSequences(tx, group.map(keyOfBatch))) {
+      sequences.set(textOf(row), row.sequence)
     }
-    // A node sends the next batch only after the one before was acknowledged, so what is missing was lost
-    // here, with an older copy of the database. Refusing what came since would lose that as well.
-    const missing = batch.sequence - last - 1
-    const added = await this.#addRows(tx, batch.content)
-    await saveBatchSequence(tx, { ...key, sequence: batch.sequence, stored_at_ms: this.#now() })
-    return { result: { kind: 'stored', isRepeated: false, missing }, added }
+    const fresh = new Map<string, WaitingBatch>()
+    const traffic: TrafficRecord[] = []
+    const logs: NewLogRecord[] = []
+    const results = group.map((batch): StoreResult => {
+      const key = textOf(keyOfBatch(batch))
+      const last = sequences.get(key) ?? 0
+      if (batch.sequence <= last) return { kind: 'stored', isRepeated: true, missing: 0 }
+      sequences.set(key, batch.sequence)
+      fresh.set(key, batch)
+      if (batch.content.kind === 'counters') traffic.push(...batch.content.rows)
+      else logs.push(...batch.content.rows)
+      // A node sends the next batch only after the one before was acknowledged, so what is missing was lost
+      // here, with an older copy of the database. Refusing what came since would lose that as well.
+      return { kind: 'stored', isRepeated: false, missing: batch.sequence - last - 1 }
+    })
+    const added = { traffic: await addTrafficRows(tx, traffic), logs: await addLogLines(tx, logs) }
+    const nowMs = this.#now()
+    const stored = Array.from(fresh.values(), (batch) => ({
+      ...keyOfBatch(batch),
+      sequence: batch.sequence,
+      stored_at_ms: nowMs,
+    }))
+    if (stored.length > 0) await saveBatchSequences(tx, stored)
+    return { results, added }
   }
+}
 
-  async #addRows(tx: TelemetryTransaction, content: WaitingBatch['content']): Promise<StoredRows> {
-    switch (content.kind) {
-      case 'counters': {
-        let traffic = 0
-        for (const rows of slices(mergeRows(content.rows))) {
-          traffic += await addMinutes(tx, rows)
-          await nextTurn()
-        }
-        return { traffic, logs: 0 }
-      }
-      case 'logs':
-        for (const rows of slices(content.rows)) {
-          await insertLogs(tx, rows)
-          await nextTurn()
-        }
-        return { traffic: 0, logs: content.rows.length }
-    }
+function keyOfBatch({ nodeId, bootId, content }: WaitingBatch): BatchKey {
+  return { node: nodeId, boot_id: bootId, kind: content.kind }
+}
+
+function textOf({ node, boot_id, kind }: BatchKey): string {
+  return `${node} ${boot_id} ${kind}`
+}
+
+/** Tells how many minute rows are new. */
+async function addTrafficRows(
+  tx: TelemetryTransaction,
+  rows: readonly TrafficRecord[],
+): Promise<number> {
+  let added = 0
+  for (const slice of slices(mergeRows(rows))) {
+    added += await addMinutes(tx, slice)
+    await nextTurn()
   }
+  return added
+}
+
+async function addLogLines(
+  tx: TelemetryTransaction,
+  rows: readonly NewLogRecord[],
+): Promise<number> {
+  for (const slice of slices(rows)) {
+    await insertLogs(tx, slice)
+    await nextTurn()
+  }
+  return rows.length
 }
 
 /** Adds minute rows with different keys; tells how many are new. */

@@ -21,6 +21,8 @@ export const telemetryLimits = Object.freeze({
 
   /** Batches that wait to be stored, over all nodes; more are refused until some are. */
   waitingBatchesMax: 4_096,
+  /** How long a batch waits for others to share its transaction. */
+  gatherMs: 50,
   /** Batches and rows stored in one transaction. */
   batchesPerTransactionMax: 64,
   rowsPerTransactionMax: 32_768,
