@@ -121,6 +121,8 @@ it('describes every answer as it is', async () => {
   await call('get', `${v1}/history`)
   await call('post', `${v1}/history/accept`)
   await call('get', `${v1}/analytics/traffic?by=node`, undefined, `${v1}/analytics/traffic`)
+  await call('get', `${v1}/analytics?by=node&by=status&step=auto`, undefined, `${v1}/analytics`)
+  await call('get', `${v1}/analytics?by=weather`, undefined, `${v1}/analytics`)
   await call('get', `${v1}/logs`)
   await call('get', `${v1}/status`)
   await call('get', '/healthz')

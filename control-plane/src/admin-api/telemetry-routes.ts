@@ -1,6 +1,9 @@
 /** What the nodes counted and sampled. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { dimensions } from '../telemetry/analytics.ts'
+import { methods, outcomes, protocols, statuses } from '../telemetry/breakdown.ts'
+import { AnalyticsAnswer } from './analytics-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
 import { LogsAnswer, pageLimits, responses, TrafficAnswer } from './schemas.ts'
 import { parseDuration, parseTime } from './time-parameters.ts'
@@ -26,6 +29,41 @@ const getTraffic = {
     strict,
   ),
   response: responses({ 200: TrafficAnswer }, 400, 401),
+}
+
+const names = Type.Optional(Type.Array(Type.String({ maxLength: 63 }), { maxItems: 100 }))
+const PercentilesParameter = Type.Optional(
+  Type.String({
+    maxLength: 100,
+    pattern: '^(0\\.[0-9]{1,9}|1)(,(0\\.[0-9]{1,9}|1))*$',
+    description: 'shares like 0.5,0.99; default: 0.5,0.9,0.99',
+  }),
+)
+
+const getAnalytics = {
+  tags: ['analytics'],
+  description:
+    'Traffic by up to two dimensions, in steps of time. Bytes, latency and retries are null where status, method, protocol or outcome are asked for.',
+  querystring: Type.Object(
+    {
+      by: Type.Optional(Type.Array(Type.Enum([...dimensions]), { maxItems: 2 })),
+      from: TimeParameter,
+      to: TimeParameter,
+      step: Type.Optional(
+        Type.String({ maxLength: 20, description: 'like 1m, 1h, 1d, or auto; default: one step' }),
+      ),
+      percentiles: PercentilesParameter,
+      node: names,
+      router: names,
+      service: names,
+      status: Type.Optional(Type.Array(Type.Enum([...statuses]), { maxItems: 6 })),
+      method: Type.Optional(Type.Array(Type.Enum([...methods]), { maxItems: 4 })),
+      protocol: Type.Optional(Type.Array(Type.Enum([...protocols]), { maxItems: 4 })),
+      outcome: Type.Optional(Type.Array(Type.Enum([...outcomes]), { maxItems: 8 })),
+    },
+    strict,
+  ),
+  response: responses({ 200: AnalyticsAnswer }, 400, 401),
 }
 
 const getLogs = {
@@ -59,6 +97,21 @@ export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     const toMs = parseTime('to', to) ?? now()
     const fromMs = parseTime('from', from) ?? toMs - hourMs
     return telemetry.queryTraffic({ by, fromMs, toMs, stepMs: parseDuration('step', step) })
+  })
+  app.get('/analytics', { schema: getAnalytics }, ({ query }) => {
+    const toMs = parseTime('to', query.to) ?? now()
+    const { by = [], node, router, service, status, method, protocol, outcome } = query
+    return telemetry.queryAnalytics({
+      by,
+      fromMs: parseTime('from', query.from) ?? toMs - hourMs,
+      toMs,
+      stepMs: query.step === 'auto' ? 'auto' : parseDuration('step', query.step),
+      nodes: node,
+      routers: router,
+      services: service,
+      filter: { status, method, protocol, outcome },
+      percentiles: (query.percentiles ?? '0.5,0.9,0.99').split(',').map(Number),
+    })
   })
   app.get('/logs', { schema: getLogs }, ({ query: { from, to, ...filter } }) =>
     telemetry.queryLogs({

@@ -1,6 +1,7 @@
 /** SQL of telemetry.db: batches, traffic by minute, kept requests. */
 import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
 import type { TelemetryDatabase } from './database.ts'
+import type { NameFilter } from './rollups.ts'
 import type { BatchTable, LogTable, TelemetryTables, TrafficTable } from './telemetry-tables.ts'
 
 export type TelemetryTransaction = Transaction<TelemetryTables>
@@ -55,22 +56,25 @@ export async function saveBatchSequence(tx: TelemetryTransaction, row: BatchTabl
     .execute()
 }
 
-/** The stored histograms of these minute rows. */
-export async function findLatencies(
+/** What of a row comes packed, and is merged before it is stored. */
+export type PackedMeasures = Pick<TrafficTable, 'latency' | 'first_byte' | 'breakdown'>
+
+/** The stored histograms and breakdowns of these minute rows. */
+export async function findPacked(
   tx: TelemetryTransaction,
   keys: readonly TrafficKey[],
-): Promise<(TrafficKey & { latency: Uint8Array })[]> {
+): Promise<(TrafficKey & PackedMeasures)[]> {
   const values = sql.join(
     keys.map((key) => sql`(${key.minute_ms}, ${key.node}, ${key.router}, ${key.service})`),
   )
   return tx
     .selectFrom('traffic')
-    .select(['minute_ms', 'node', 'router', 'service', 'latency'])
+    .select(['minute_ms', 'node', 'router', 'service', 'latency', 'first_byte', 'breakdown'])
     .where(sql<boolean>`(minute_ms, node, router, service) in (values ${values})`)
     .execute()
 }
 
-/** Adds counts and bytes to the minute rows; histograms come merged and replace what was there. */
+/** Adds counts and bytes to the minute rows; what is packed comes merged and replaces what was there. */
 export async function addTraffic(
   tx: TelemetryTransaction,
   rows: readonly TrafficRecord[],
@@ -88,7 +92,10 @@ export async function addTraffic(
         none: sql`traffic.none + excluded.none`,
         bytes_in: sql`traffic.bytes_in + excluded.bytes_in`,
         bytes_out: sql`traffic.bytes_out + excluded.bytes_out`,
+        retries: sql`traffic.retries + excluded.retries`,
         latency: sql`excluded.latency`,
+        first_byte: sql`excluded.first_byte`,
+        breakdown: sql`excluded.breakdown`,
       }),
     )
     .execute()
@@ -99,6 +106,7 @@ export async function readTraffic(
   db: TelemetryDatabase,
   range: { readonly fromMs: number; readonly toMs: number; readonly after: TrafficKey | undefined },
   limit: number,
+  filter: NameFilter = {},
 ): Promise<TrafficRecord[]> {
   const { after } = range
   let query = db
@@ -112,6 +120,9 @@ export async function readTraffic(
       sql<boolean>`(minute_ms, node, router, service) > (${minute_ms}, ${node}, ${router}, ${service})`,
     )
   }
+  if (filter.nodes !== undefined) query = query.where('node', 'in', filter.nodes)
+  if (filter.routers !== undefined) query = query.where('router', 'in', filter.routers)
+  if (filter.services !== undefined) query = query.where('service', 'in', filter.services)
   return query
     .orderBy('minute_ms')
     .orderBy('node')

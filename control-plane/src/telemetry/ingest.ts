@@ -10,18 +10,20 @@ import {
   addTraffic,
   type BatchKey,
   findBatchSequence,
-  findLatencies,
+  findPacked,
   insertLogs,
   inTelemetryTransaction,
   type NewLogRecord,
+  type PackedMeasures,
   saveBatchSequence,
   type TelemetryTransaction,
   type TrafficKey,
   type TrafficRecord,
 } from '../store/telemetry.ts'
 import { type BatchIdentity, type Reading, readCounterBatch, readLogBatch } from './batch-rules.ts'
-import { LatencyHistogram } from './histogram.ts'
 import { telemetryLimits as limits } from './limits.ts'
+import { mergePacked } from './measure-sum.ts'
+import { RollupSums } from './rollup-sums.ts'
 
 export type StoreResult =
   /** The batch is on the disk, now or since an earlier time. */
@@ -136,9 +138,11 @@ export class Ingest {
     try {
       stored = await inTelemetryTransaction(this.#db, async (tx) => {
         const results: Stored[] = []
+        const sums = new RollupSums()
         for (const batch of group) {
-          results.push(await this.#storeOne(tx, batch))
+          results.push(await this.#storeOne(tx, batch, sums))
         }
+        await sums.write(tx)
         return results
       })
     } catch (error) {
@@ -164,7 +168,11 @@ export class Ingest {
     }
   }
 
-  async #storeOne(tx: TelemetryTransaction, batch: WaitingBatch): Promise<Stored> {
+  async #storeOne(
+    tx: TelemetryTransaction,
+    batch: WaitingBatch,
+    sums: RollupSums,
+  ): Promise<Stored> {
     const key: BatchKey = { node: batch.nodeId, boot_id: batch.bootId, kind: batch.content.kind }
     const last = await findBatchSequence(tx, key)
     if (batch.sequence <= last) {
@@ -173,17 +181,22 @@ export class Ingest {
     // A node sends the next batch only after the one before was acknowledged, so what is missing was lost
     // here, with an older copy of the database. Refusing what came since would lose that as well.
     const missing = batch.sequence - last - 1
-    const added = await this.#addRows(tx, batch.content)
+    const added = await this.#addRows(tx, batch.content, sums)
     await saveBatchSequence(tx, { ...key, sequence: batch.sequence, stored_at_ms: this.#now() })
     return { result: { kind: 'stored', isRepeated: false, missing }, added }
   }
 
-  async #addRows(tx: TelemetryTransaction, content: WaitingBatch['content']): Promise<StoredRows> {
+  async #addRows(
+    tx: TelemetryTransaction,
+    content: WaitingBatch['content'],
+    sums: RollupSums,
+  ): Promise<StoredRows> {
     switch (content.kind) {
       case 'counters': {
         let traffic = 0
         for (const rows of slices(mergeRows(content.rows))) {
           traffic += await addMinutes(tx, rows)
+          for (const row of rows) sums.add(row)
           await nextTurn()
         }
         return { traffic, logs: 0 }
@@ -203,13 +216,13 @@ async function addMinutes(
   tx: TelemetryTransaction,
   rows: readonly TrafficRecord[],
 ): Promise<number> {
-  const present = new Map<string, Uint8Array>()
-  for (const row of await findLatencies(tx, rows)) {
-    present.set(keyOf(row), row.latency)
+  const present = new Map<string, PackedMeasures>()
+  for (const row of await findPacked(tx, rows)) {
+    present.set(keyOf(row), row)
   }
   const merged = rows.map((row) => {
-    const latency = present.get(keyOf(row))
-    return latency === undefined ? row : { ...row, latency: mergePacked(row.latency, latency) }
+    const other = present.get(keyOf(row))
+    return other === undefined ? row : { ...row, ...mergedMeasures(row, other) }
   })
   await addTraffic(tx, merged)
   return rows.length - present.size
@@ -240,15 +253,17 @@ function addRows(a: TrafficRecord, b: TrafficRecord): TrafficRecord {
     none: a.none + b.none,
     bytes_in: a.bytes_in + b.bytes_in,
     bytes_out: a.bytes_out + b.bytes_out,
-    latency: mergePacked(a.latency, b.latency),
+    retries: a.retries + b.retries,
+    ...mergedMeasures(a, b),
   }
 }
 
-function mergePacked(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const histogram = new LatencyHistogram()
-  histogram.mergePacked(a)
-  histogram.mergePacked(b)
-  return histogram.pack()
+function mergedMeasures(a: PackedMeasures, b: PackedMeasures): PackedMeasures {
+  return {
+    latency: mergePacked(a.latency, b.latency),
+    first_byte: mergePacked(a.first_byte, b.first_byte),
+    breakdown: mergePacked(a.breakdown, b.breakdown),
+  }
 }
 
 function keyOf(key: TrafficKey): string {

@@ -9,7 +9,7 @@ import {
   readLogs,
 } from '../store/telemetry.ts'
 import { telemetryLimits as limits } from './limits.ts'
-import type { NodeNames } from './node-names.ts'
+import { idsOfNodes, type NodeNames } from './node-names.ts'
 import { TelemetryQueryError } from './query-error.ts'
 
 export interface LogQuery {
@@ -72,7 +72,7 @@ export async function queryLogs(
   }
   const names = await nodes.nodeNames()
   const filter = {
-    nodes: query.node === undefined ? undefined : idsOf(query.node, names),
+    nodes: query.node === undefined ? undefined : idsOfNodes([query.node], names),
     router: query.router,
     service: query.service,
     status: query.status,
@@ -87,14 +87,6 @@ export async function queryLogs(
     items: items.map((row) => toItem(row, nameOf.get(row.node) ?? row.node)),
     next: last === undefined ? null : `${last.time_ms}-${last.id}`,
   }
-}
-
-/** A revoked node may have had the name before, so a name can stand for several ids. */
-function idsOf(
-  node: string,
-  names: readonly { readonly id: string; readonly name: string }[],
-): string[] {
-  return names.filter(({ id, name }) => id === node || name === node).map(({ id }) => id)
 }
 
 /** Lines are listed from just before this place. */

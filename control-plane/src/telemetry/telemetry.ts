@@ -2,6 +2,7 @@
 import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
 import { makeCommitsDurable } from '../store/telemetry.ts'
+import { type AnalyticsAnswer, type AnalyticsQuery, queryAnalytics } from './analytics.ts'
 import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
 import { telemetryLimits as limits } from './limits.ts'
 import { type LogAnswer, type LogQuery, queryLogs } from './logs.ts'
@@ -52,6 +53,11 @@ export class Telemetry {
 
   queryTraffic(query: TrafficQuery): Promise<TrafficAnswer> {
     return queryTraffic(this.#options.db, this.#options.nodes, query)
+  }
+
+  queryAnalytics(query: AnalyticsQuery): Promise<AnalyticsAnswer> {
+    const { db, nodes, now } = this.#options
+    return queryAnalytics(db, nodes, query, now())
   }
 
   queryLogs(query: LogQuery): Promise<LogAnswer> {
