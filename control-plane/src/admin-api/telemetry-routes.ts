@@ -1,20 +1,15 @@
-/** What the nodes counted and sampled. */
+/** What the nodes counted. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { dimensions } from '../telemetry/analytics.ts'
 import { methods, outcomes, protocols, statuses } from '../telemetry/breakdown.ts'
 import { AnalyticsAnswer } from './analytics-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
-import { LogsAnswer, pageLimits, responses, TrafficAnswer } from './schemas.ts'
-import { parseDuration, parseTime } from './time-parameters.ts'
+import { responses, TrafficAnswer } from './schemas.ts'
+import { parseDuration, parseTime, TimeParameter } from './time-parameters.ts'
 
 const hourMs = 3_600_000
 const strict = { additionalProperties: false } as const
-const TimeParameter = Type.Optional(
-  Type.String({ maxLength: 40, description: 'ISO 8601, or milliseconds since the epoch' }),
-)
-const NameParameter = Type.Optional(Type.String({ maxLength: 63 }))
-
 const getTraffic = {
   tags: ['analytics'],
   querystring: Type.Object(
@@ -66,29 +61,6 @@ const getAnalytics = {
   response: responses({ 200: AnalyticsAnswer }, 400, 401),
 }
 
-const getLogs = {
-  tags: ['logs'],
-  description: 'Newest first.',
-  querystring: Type.Object(
-    {
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: pageLimits.max, default: pageLimits.default }),
-      ),
-      before: Type.Optional(
-        Type.String({ maxLength: 64, description: '`next` of the page before' }),
-      ),
-      node: NameParameter,
-      router: NameParameter,
-      service: NameParameter,
-      status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
-      from: TimeParameter,
-      to: TimeParameter,
-    },
-    strict,
-  ),
-  response: responses({ 200: LogsAnswer }, 400, 401),
-}
-
 export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
   { telemetry, now },
@@ -113,11 +85,4 @@ export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
       percentiles: (query.percentiles ?? '0.5,0.9,0.99').split(',').map(Number),
     })
   })
-  app.get('/logs', { schema: getLogs }, ({ query: { from, to, ...filter } }) =>
-    telemetry.queryLogs({
-      ...filter,
-      fromMs: parseTime('from', from),
-      toMs: parseTime('to', to),
-    }),
-  )
 }

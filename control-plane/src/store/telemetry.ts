@@ -1,5 +1,13 @@
 /** SQL of telemetry.db: batches, traffic by minute, kept requests. */
-import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
+import {
+  type Expression,
+  type Insertable,
+  type RawBuilder,
+  type Selectable,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from 'kysely'
 import type { TelemetryDatabase } from './database.ts'
 import type { NameFilter } from './rollups.ts'
 import type { BatchTable, LogTable, TelemetryTables, TrafficTable } from './telemetry-tables.ts'
@@ -181,7 +189,11 @@ export interface LogFilter {
   readonly nodes?: readonly string[] | undefined
   readonly router?: string | undefined
   readonly service?: string | undefined
-  readonly status?: number | undefined
+  /** Both ends included. */
+  readonly status?: { readonly from: number; readonly to: number } | undefined
+  readonly pathPrefix?: string | undefined
+  readonly client?: string | undefined
+  readonly method?: string | undefined
 }
 
 /** The place `lines` lines before `from`, newest first; undefined when fewer are left. */
@@ -209,24 +221,63 @@ export async function readLogs(
   filter: LogFilter,
 ): Promise<LogRecord[]> {
   const { from, until, limit } = range
-  let query = db
+  return db
     .selectFrom('log')
     .selectAll()
     .where(sql<boolean>`(time_ms, id) < (${from.timeMs}, ${from.id})`)
     .where(sql<boolean>`(time_ms, id) >= (${until.timeMs}, ${until.id})`)
+    .where(passes(filter))
+    .orderBy('time_ms', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Lines that were stored after one, in the order that they were stored in. */
+export async function readNewLogs(
+  db: TelemetryDatabase,
+  afterId: number,
+  untilId: number,
+  filter: LogFilter,
+): Promise<LogRecord[]> {
+  return db
+    .selectFrom('log')
+    .selectAll()
+    .where('id', '>', afterId)
+    .where('id', '<=', untilId)
+    .where(passes(filter))
+    .orderBy('id')
+    .execute()
+}
+
+/** Of the line that was stored last; 0: there is none. */
+export async function findLastLogId(db: TelemetryDatabase): Promise<number> {
+  const row = await db
+    .selectFrom('log')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.id ?? 0
+}
+
+function passes(filter: LogFilter): Expression<SqlBool> {
+  const conditions: RawBuilder<SqlBool>[] = [sql`1`]
   if (filter.nodes !== undefined) {
-    query = query.where('node', 'in', filter.nodes)
+    // An empty list is true of no line.
+    conditions.push(filter.nodes.length === 0 ? sql`0` : sql`node in (${sql.join(filter.nodes)})`)
   }
-  if (filter.router !== undefined) {
-    query = query.where('router', '=', filter.router)
-  }
-  if (filter.service !== undefined) {
-    query = query.where('service', '=', filter.service)
-  }
+  if (filter.router !== undefined) conditions.push(sql`router = ${filter.router}`)
+  if (filter.service !== undefined) conditions.push(sql`service = ${filter.service}`)
   if (filter.status !== undefined) {
-    query = query.where('status', '=', filter.status)
+    conditions.push(sql`status between ${filter.status.from} and ${filter.status.to}`)
   }
-  return query.orderBy('time_ms', 'desc').orderBy('id', 'desc').limit(limit).execute()
+  if (filter.pathPrefix !== undefined) {
+    conditions.push(sql`substr(path, 1, ${filter.pathPrefix.length}) = ${filter.pathPrefix}`)
+  }
+  if (filter.client !== undefined) conditions.push(sql`client_address = ${filter.client}`)
+  if (filter.method !== undefined) conditions.push(sql`method = ${filter.method}`)
+  return sql<SqlBool>`(${sql.join(conditions, sql` and `)})`
 }
 
 export async function countLogs(db: TelemetryDatabase): Promise<number> {

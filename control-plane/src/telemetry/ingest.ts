@@ -65,13 +65,20 @@ export class Ingest {
   readonly #db: TelemetryDatabase
   readonly #now: () => number
   readonly #rows: StoredRows
+  readonly #onLogs: () => void
   readonly #waiting: WaitingBatch[] = []
   #draining: Promise<void> | undefined
 
-  constructor(db: TelemetryDatabase, rows: StoredRows, now: () => number) {
+  /** `onLogs`: lines are on the disk. */
+  constructor(
+    { db, now }: { readonly db: TelemetryDatabase; readonly now: () => number },
+    rows: StoredRows,
+    onLogs: () => void,
+  ) {
     this.#db = db
     this.#rows = rows
     this.#now = now
+    this.#onLogs = onLogs
   }
 
   storeCounters(nodeId: string, batch: CounterBatch): Promise<StoreResult> {
@@ -154,6 +161,7 @@ export class Ingest {
       this.#rows.logs += added.logs
       group[index]?.settle(result)
     }
+    if (stored.some(({ added }) => added.logs > 0)) this.#onLogs()
   }
 
   /** One batch that cannot be stored must not take the others of its group with it. */

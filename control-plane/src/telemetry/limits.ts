@@ -48,6 +48,9 @@ export const telemetryLimits = Object.freeze({
   namesPerFilterMax: 100,
   logItemsMax: 1_000,
   linesPerScan: 5_000,
+  /** Lines that a follower gets at once; more that came meanwhile are left out and counted. */
+  linesPerFeedMax: 2_000,
+  followersMax: 16,
 })
 
 assert(
