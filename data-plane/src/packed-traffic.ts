@@ -6,26 +6,34 @@
 import { STATUS_CLASSES, type TrafficDelta } from './worker-protocol.ts'
 
 const CLASSES = STATUS_CLASSES.length
-/** Of `numbers`, for a row: requests by class, bytes in, bytes out, sum of latencies, length of its pairs. */
-const COLUMNS = CLASSES + 4
+const SUMS = ['bytesIn', 'bytesOut', 'latencySumUs', 'firstByteSumUs', 'retries'] as const
+/** Latency, first byte, breakdown. */
+const LISTS = 3
+/** Where in a row the lengths of its lists are. */
+const LENGTHS = CLASSES + SUMS.length
+/** Of `numbers`, for a row: requests by class, sums, lengths of its lists of pairs. */
+const COLUMNS = LENGTHS + LISTS
+
+export type RowSums = Readonly<Record<(typeof SUMS)[number], number>>
 
 export interface PackedTraffic {
   readonly minuteMs: number
   /** Router and service of each row, each ended by a line feed, which is in no name. */
   readonly names: string
   readonly numbers: Float64Array
-  /** The rows' pairs of bucket and count, one after the other. */
-  readonly latency: Uint32Array
+  /** The rows' pairs of index and count, one list after the other. */
+  readonly pairs: Uint32Array
 }
 
-/** Collects rows without an object for each. */
+/** Collects rows without an object for each of their pairs. */
 export class TrafficPacker {
   readonly #minuteMs: number
   readonly #numbers: Float64Array
   #names = ''
   #row = -COLUMNS
-  #latency = new Uint32Array(64)
-  #latencyLength = 0
+  #list = 0
+  #pairs = new Uint32Array(64)
+  #pairsLength = 0
 
   /** `rows`: how many there will be. */
   constructor(minuteMs: number, rows: number) {
@@ -33,29 +41,33 @@ export class TrafficPacker {
     this.#numbers = new Float64Array(rows * COLUMNS)
   }
 
-  /** Begins a row. `sums`: bytes in, bytes out, sum of latencies in µs. */
-  add(router: string, service: string, requests: Float64Array, ...sums: RowSums): void {
-    const [bytesIn, bytesOut, latencySumUs] = sums
+  /** Begins a row; its lists of pairs follow. */
+  add(router: string, service: string, requests: Float64Array, sums: RowSums): void {
     this.#row += COLUMNS
     this.#names += `${router}\n${service}\n`
     this.#numbers.set(requests, this.#row)
-    this.#numbers[this.#row + CLASSES] = bytesIn
-    this.#numbers[this.#row + CLASSES + 1] = bytesOut
-    this.#numbers[this.#row + CLASSES + 2] = latencySumUs
+    for (let at = 0; at < SUMS.length; at += 1) {
+      this.#numbers[this.#row + CLASSES + at] = sums[SUMS[at] ?? 'retries']
+    }
+    this.#list = this.#row + LENGTHS - 1
   }
 
-  /** Of the row that was begun last; its buckets ascend. */
-  addLatency(bucket: number, count: number): void {
-    if (this.#latencyLength === this.#latency.length) {
-      const larger = new Uint32Array(2 * this.#latency.length)
-      larger.set(this.#latency)
-      this.#latency = larger
+  /** Begins the next list of the row: latency, first byte, breakdown. */
+  beginPairs(): void {
+    this.#list += 1
+  }
+
+  /** Of the list that was begun last; indices ascend. */
+  addPair(index: number, count: number): void {
+    if (this.#pairsLength === this.#pairs.length) {
+      const larger = new Uint32Array(2 * this.#pairs.length)
+      larger.set(this.#pairs)
+      this.#pairs = larger
     }
-    this.#latency[this.#latencyLength] = bucket
-    this.#latency[this.#latencyLength + 1] = count
-    this.#latencyLength += 2
-    const length = this.#row + CLASSES + 3
-    this.#numbers[length] = (this.#numbers[length] ?? 0) + 2
+    this.#pairs[this.#pairsLength] = index
+    this.#pairs[this.#pairsLength + 1] = count
+    this.#pairsLength += 2
+    this.#numbers[this.#list] = (this.#numbers[this.#list] ?? 0) + 2
   }
 
   finish(): PackedTraffic {
@@ -63,28 +75,24 @@ export class TrafficPacker {
       minuteMs: this.#minuteMs,
       names: this.#names,
       numbers: this.#numbers,
-      latency: this.#latency.slice(0, this.#latencyLength),
+      pairs: this.#pairs.slice(0, this.#pairsLength),
     }
   }
 }
 
-type RowSums = readonly [bytesIn: number, bytesOut: number, latencySumUs: number]
-
 /** The rows, as views of the packed ones. */
-export function unpackTraffic({
-  minuteMs,
-  names,
-  numbers,
-  latency,
-}: PackedTraffic): TrafficDelta[] {
+export function unpackTraffic({ minuteMs, names, numbers, pairs }: PackedTraffic): TrafficDelta[] {
   const name = names.split('\n')
   const rows: TrafficDelta[] = []
-  let pairs = 0
+  let end = 0
+  const nextList = (length: number) => {
+    end += length
+    return pairs.subarray(end - length, end)
+  }
   for (let at = 0; at < numbers.length; at += COLUMNS) {
-    const [bytesIn = 0, bytesOut = 0, latencySumUs = 0, length = 0] = numbers.subarray(
-      at + CLASSES,
-      at + COLUMNS,
-    )
+    const [bytesIn = 0, bytesOut = 0, latencySumUs = 0, firstByteSumUs = 0, retries = 0] =
+      numbers.subarray(at + CLASSES, at + LENGTHS)
+    const [latency = 0, firstByte = 0, breakdown = 0] = numbers.subarray(at + LENGTHS, at + COLUMNS)
     rows.push({
       minuteMs,
       router: name[2 * rows.length] ?? '',
@@ -92,10 +100,13 @@ export function unpackTraffic({
       requests: numbers.subarray(at, at + CLASSES),
       bytesIn,
       bytesOut,
-      latency: latency.subarray(pairs, pairs + length),
       latencySumUs,
+      firstByteSumUs,
+      retries,
+      latency: nextList(latency),
+      firstByte: nextList(firstByte),
+      breakdown: nextList(breakdown),
     })
-    pairs += length
   }
   return rows
 }

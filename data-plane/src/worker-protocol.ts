@@ -76,6 +76,13 @@ export interface TrafficDelta {
   /** Pairs of bucket index and count, ascending; buckets as in sluice.v1 Histogram. */
   readonly latency: Uint32Array
   readonly latencySumUs: number
+  /** Like `latency`, until the first byte of a server's answer; of exchanges that had one. */
+  readonly firstByte: Uint32Array
+  readonly firstByteSumUs: number
+  /** Pairs of code and count, ascending; codes as in sluice.v1 Breakdown. */
+  readonly breakdown: Uint32Array
+  /** Attempts after the first of an exchange. */
+  readonly retries: number
 }
 
 export const STATUS_CLASSES = [

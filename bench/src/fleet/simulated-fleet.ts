@@ -110,6 +110,10 @@ export class SimulatedFleet {
       bytesIn: 700n,
       bytesOut: 70_000n,
       latency: { indexDeltas: [100, 5, 20], counts: [3n, 3n, 1n], sumUs: 5_000n },
+      firstByte: { indexDeltas: [90, 15], counts: [3n, 4n], sumUs: 4_000n },
+      // A read that the origin answered, over HTTP/1.1, with success and with a client's error.
+      breakdown: { codeDeltas: [133, 2], counts: [BigInt(REQUESTS_OF_ROW - 1), 1n] },
+      retries: 0n,
     }))
   }
 

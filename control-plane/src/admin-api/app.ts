@@ -14,6 +14,7 @@ import { historyRoutes } from './history-routes.ts'
 import { IdempotencyKeys } from './idempotency.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
+import { logRoutes } from './log-routes.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
 import type { AdminApiOptions, AdminApiParts } from './parts.ts'
@@ -117,6 +118,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(nodeRoutes, parts)
   await app.register(historyRoutes, parts)
   await app.register(telemetryRoutes, parts)
+  await app.register(logRoutes, parts)
   await app.register(statusRoutes, parts)
 }
 

@@ -71,6 +71,21 @@ it.each([
   })
 })
 
+it('answers analytics by every dimension and filter', async () => {
+  const filters =
+    'node=n&router=r&service=s&service=t&status=none&method=read&protocol=http/1.1&outcome=shed'
+  const range = 'from=2026-01-01&to=2026-01-02&percentiles=0.5,0.99'
+  const { body } = await api.get(`/analytics?by=node&by=outcome&step=auto&${range}&${filters}`)
+  expect(body).toEqual({
+    from: '2026-01-01T00:00:00.000Z',
+    to: '2026-01-02T00:00:00.000Z',
+    stepMs: 300_000,
+    resolutionMs: 60_000,
+    by: ['node', 'outcome'],
+    series: [],
+  })
+})
+
 it('lists logs with every filter', async () => {
   const query = 'limit=1000&node=n&router=r&service=s&status=200&from=2026-01-01&to=2026-01-02'
   expect((await api.get(`/logs?${query}`)).body).toEqual({ items: [], next: null })

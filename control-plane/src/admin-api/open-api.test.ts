@@ -121,7 +121,12 @@ it('describes every answer as it is', async () => {
   await call('get', `${v1}/history`)
   await call('post', `${v1}/history/accept`)
   await call('get', `${v1}/analytics/traffic?by=node`, undefined, `${v1}/analytics/traffic`)
+  await call('get', `${v1}/analytics?by=node&by=status&step=auto`, undefined, `${v1}/analytics`)
+  await call('get', `${v1}/analytics?by=weather`, undefined, `${v1}/analytics`)
   await call('get', `${v1}/logs`)
+  await call('get', `${v1}/logs/export`)
+  await call('get', `${v1}/logs/export?status=9xx`, undefined, `${v1}/logs/export`)
+  await call('get', `${v1}/logs/follow?status=9xx`, undefined, `${v1}/logs/follow`)
   await call('get', `${v1}/status`)
   await call('get', '/healthz')
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>

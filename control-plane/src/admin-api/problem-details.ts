@@ -64,7 +64,7 @@ export class ApiError extends Error {
   readonly problems: readonly Problem[] | undefined
 
   constructor(
-    statusCode: 400 | 401 | 404 | 409 | 422,
+    statusCode: 400 | 401 | 404 | 409 | 422 | 429,
     detail: string,
     problems?: readonly Problem[],
   ) {

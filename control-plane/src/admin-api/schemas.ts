@@ -164,6 +164,7 @@ const reasons: Record<number, string> = {
   413: 'the body is too large',
   415: 'the media type is not supported',
   422: 'the configuration would be invalid',
+  429: 'too many ask for this at the same time',
 }
 
 export const Counts = Type.Object(
@@ -340,6 +341,11 @@ export const LogsAnswer = Type.Object(
         firstByteMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
         attempts: Type.Integer(),
         userAgent: Type.String(),
+        country: Type.String({ description: 'of the client; empty: not known' }),
+        query: Type.String(),
+        referrer: Type.String(),
+        requestId: Type.String(),
+        tlsVersion: Type.String({ description: 'empty: not encrypted' }),
         weight: Type.Number({ description: 'how many requests the line stands for' }),
       }),
     ),

@@ -1,17 +1,15 @@
-/** What the nodes counted and sampled. */
+/** What the nodes counted. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { dimensions } from '../telemetry/analytics.ts'
+import { methods, outcomes, protocols, statuses } from '../telemetry/breakdown.ts'
+import { AnalyticsAnswer } from './analytics-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
-import { LogsAnswer, pageLimits, responses, TrafficAnswer } from './schemas.ts'
-import { parseDuration, parseTime } from './time-parameters.ts'
+import { responses, TrafficAnswer } from './schemas.ts'
+import { parseDuration, parseTime, TimeParameter } from './time-parameters.ts'
 
 const hourMs = 3_600_000
 const strict = { additionalProperties: false } as const
-const TimeParameter = Type.Optional(
-  Type.String({ maxLength: 40, description: 'ISO 8601, or milliseconds since the epoch' }),
-)
-const NameParameter = Type.Optional(Type.String({ maxLength: 63 }))
-
 const getTraffic = {
   tags: ['analytics'],
   querystring: Type.Object(
@@ -28,27 +26,39 @@ const getTraffic = {
   response: responses({ 200: TrafficAnswer }, 400, 401),
 }
 
-const getLogs = {
-  tags: ['logs'],
-  description: 'Newest first.',
+const names = Type.Optional(Type.Array(Type.String({ maxLength: 63 }), { maxItems: 100 }))
+const PercentilesParameter = Type.Optional(
+  Type.String({
+    maxLength: 100,
+    pattern: '^(0\\.[0-9]{1,9}|1)(,(0\\.[0-9]{1,9}|1))*$',
+    description: 'shares like 0.5,0.99; default: 0.5,0.9,0.99',
+  }),
+)
+
+const getAnalytics = {
+  tags: ['analytics'],
+  description:
+    'Traffic by up to two dimensions, in steps of time. Bytes, latency and retries are null where status, method, protocol or outcome are asked for.',
   querystring: Type.Object(
     {
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: pageLimits.max, default: pageLimits.default }),
-      ),
-      before: Type.Optional(
-        Type.String({ maxLength: 64, description: '`next` of the page before' }),
-      ),
-      node: NameParameter,
-      router: NameParameter,
-      service: NameParameter,
-      status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
+      by: Type.Optional(Type.Array(Type.Enum([...dimensions]), { maxItems: 2 })),
       from: TimeParameter,
       to: TimeParameter,
+      step: Type.Optional(
+        Type.String({ maxLength: 20, description: 'like 1m, 1h, 1d, or auto; default: one step' }),
+      ),
+      percentiles: PercentilesParameter,
+      node: names,
+      router: names,
+      service: names,
+      status: Type.Optional(Type.Array(Type.Enum([...statuses]), { maxItems: 6 })),
+      method: Type.Optional(Type.Array(Type.Enum([...methods]), { maxItems: 4 })),
+      protocol: Type.Optional(Type.Array(Type.Enum([...protocols]), { maxItems: 4 })),
+      outcome: Type.Optional(Type.Array(Type.Enum([...outcomes]), { maxItems: 8 })),
     },
     strict,
   ),
-  response: responses({ 200: LogsAnswer }, 400, 401),
+  response: responses({ 200: AnalyticsAnswer }, 400, 401),
 }
 
 export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
@@ -60,11 +70,19 @@ export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     const fromMs = parseTime('from', from) ?? toMs - hourMs
     return telemetry.queryTraffic({ by, fromMs, toMs, stepMs: parseDuration('step', step) })
   })
-  app.get('/logs', { schema: getLogs }, ({ query: { from, to, ...filter } }) =>
-    telemetry.queryLogs({
-      ...filter,
-      fromMs: parseTime('from', from),
-      toMs: parseTime('to', to),
-    }),
-  )
+  app.get('/analytics', { schema: getAnalytics }, ({ query }) => {
+    const toMs = parseTime('to', query.to) ?? now()
+    const { by = [], node, router, service, status, method, protocol, outcome } = query
+    return telemetry.queryAnalytics({
+      by,
+      fromMs: parseTime('from', query.from) ?? toMs - hourMs,
+      toMs,
+      stepMs: query.step === 'auto' ? 'auto' : parseDuration('step', query.step),
+      nodes: node,
+      routers: router,
+      services: service,
+      filter: { status, method, protocol, outcome },
+      percentiles: (query.percentiles ?? '0.5,0.9,0.99').split(',').map(Number),
+    })
+  })
 }

@@ -1,5 +1,10 @@
 /** Times and durations as query parameters. */
+import { Type } from 'typebox'
 import { ApiError } from './problem-details.ts'
+
+export const TimeParameter = Type.Optional(
+  Type.String({ maxLength: 40, description: 'ISO 8601, or milliseconds since the epoch' }),
+)
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 // A date, or a date and a time with its zone: without one, the answer would depend on where it is asked.

@@ -28,7 +28,8 @@ export class SchemaMismatch extends Error {
 export function makeValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   const coercing = new Ajv({
     allErrors: true,
-    coerceTypes: true,
+    // A parameter that may come several times may also come once.
+    coerceTypes: 'array',
     useDefaults: true,
     removeAdditional: false,
     strict: false,

@@ -15,6 +15,7 @@ import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
+import * as analytics002 from './telemetry-migrations/002-analytics.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
 /** The tables of sluice.db. */
@@ -37,7 +38,10 @@ export function openDatabase(file: string): Promise<Database> {
 
 /** Opens telemetry.db, made new when it is not there, and brings it to the newest schema. */
 export function openTelemetryDatabase(file: string): Promise<TelemetryDatabase> {
-  return open<TelemetryTables>(file, { '001-telemetry': telemetry001 })
+  return open<TelemetryTables>(file, {
+    '001-telemetry': telemetry001,
+    '002-analytics': analytics002,
+  })
 }
 
 async function open<T>(file: string, migrations: Record<string, Migration>): Promise<Kysely<T>> {

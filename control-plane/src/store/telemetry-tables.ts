@@ -1,9 +1,10 @@
-/** The rows of the tables that 001-telemetry makes. */
+/** The rows of the tables that the migrations of telemetry.db make. */
 import type { Generated } from 'kysely'
 
 export interface TelemetryTables {
   batch: BatchTable
   traffic: TrafficTable
+  rollup: RollupTable
   log: LogTable
 }
 
@@ -16,12 +17,8 @@ export interface BatchTable {
   stored_at_ms: number
 }
 
-/** Traffic of one minute, node, router and service. */
-export interface TrafficTable {
-  minute_ms: number
-  node: string
-  router: string
-  service: string
+/** What is counted of the exchanges of a row. */
+export interface Measures {
   informational: number
   success: number
   redirection: number
@@ -30,8 +27,30 @@ export interface TrafficTable {
   none: number
   bytes_in: number
   bytes_out: number
+  retries: number
   /** As telemetry/histogram.ts packs it. */
   latency: Uint8Array
+  first_byte: Uint8Array
+  /** Counts by the codes of sluice.v1 Breakdown, packed like a histogram with the sum 0. */
+  breakdown: Uint8Array
+}
+
+/** Traffic of one minute, node, router and service. */
+export interface TrafficTable extends Measures {
+  minute_ms: number
+  node: string
+  router: string
+  service: string
+}
+
+/** Traffic of one minute, hour or day by what its cube keeps apart; other names are empty. */
+export interface RollupTable extends Measures {
+  cube: number
+  level_ms: number
+  start_ms: number
+  node: string
+  router: string
+  service: string
 }
 
 /** One kept request. */
@@ -57,4 +76,9 @@ export interface LogTable {
   attempts: number
   user_agent: string
   weight: number
+  country: string
+  query: string
+  referrer: string
+  request_id: string
+  tls_version: string
 }

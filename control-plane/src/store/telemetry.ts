@@ -1,6 +1,15 @@
 /** SQL of telemetry.db: batches, traffic by minute, kept requests. */
-import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
+import {
+  type Expression,
+  type Insertable,
+  type RawBuilder,
+  type Selectable,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from 'kysely'
 import type { TelemetryDatabase } from './database.ts'
+import type { NameFilter } from './rollups.ts'
 import type { BatchTable, LogTable, TelemetryTables, TrafficTable } from './telemetry-tables.ts'
 
 export type TelemetryTransaction = Transaction<TelemetryTables>
@@ -63,21 +72,24 @@ export async function saveBatchSequences(
       sequence = excluded.sequence, stored_at_ms = excluded.stored_at_ms`.execute(tx)
 }
 
-/** The stored histograms of these minute rows. */
-export async function findLatencies(
+/** What of a row comes packed, and is merged before it is stored. */
+export type PackedMeasures = Pick<TrafficTable, 'latency' | 'first_byte' | 'breakdown'>
+
+/** The stored histograms and breakdowns of these minute rows. */
+export async function findPacked(
   tx: TelemetryTransaction,
   keys: readonly TrafficKey[],
-): Promise<(TrafficKey & { latency: Uint8Array })[]> {
+): Promise<(TrafficKey & PackedMeasures)[]> {
   const wanted = toJson(keys.map((key) => [key.minute_ms, key.node, key.router, key.service]))
-  const { rows } = await sql<TrafficKey & { latency: Uint8Array }>`
-    select minute_ms, node, router, service, latency
+  const { rows } = await sql<TrafficKey & PackedMeasures>`
+    select minute_ms, node, router, service, latency, first_byte, breakdown
     from json_each(${wanted}) as wanted cross join traffic
     where minute_ms = wanted.value ->> 0 and node = wanted.value ->> 1
       and router = wanted.value ->> 2 and service = wanted.value ->> 3`.execute(tx)
   return rows
 }
 
-/** Adds counts and bytes to the minute rows; histograms come merged and replace what was there. */
+/** Adds counts and bytes to the minute rows; what is packed comes merged and replaces what was there. */
 export async function addTraffic(
   tx: TelemetryTransaction,
   rows: readonly TrafficRecord[],
@@ -86,12 +98,13 @@ export async function addTraffic(
     insert into traffic (
       minute_ms, node, router, service,
       informational, success, redirection, client_error, server_error, none,
-      bytes_in, bytes_out, latency
+      bytes_in, bytes_out, retries, latency, first_byte, breakdown
     )
     select
       value ->> 0, value ->> 1, value ->> 2, value ->> 3,
       value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
-      value ->> 10, value ->> 11, unhex(value ->> 12)
+      value ->> 10, value ->> 11, value ->> 12,
+      unhex(value ->> 13), unhex(value ->> 14), unhex(value ->> 15)
     from json_each(${toJson(rows.map(toValues))}) where true
     on conflict (minute_ms, node, router, service) do update set
       informational = informational + excluded.informational,
@@ -102,7 +115,10 @@ export async function addTraffic(
       none = none + excluded.none,
       bytes_in = bytes_in + excluded.bytes_in,
       bytes_out = bytes_out + excluded.bytes_out,
-      latency = excluded.latency`.execute(tx)
+      retries = retries + excluded.retries,
+      latency = excluded.latency,
+      first_byte = excluded.first_byte,
+      breakdown = excluded.breakdown`.execute(tx)
 }
 
 function toValues(row: TrafficRecord): readonly (string | number)[] {
@@ -110,8 +126,13 @@ function toValues(row: TrafficRecord): readonly (string | number)[] {
     ...[row.minute_ms, row.node, row.router, row.service],
     ...[row.informational, row.success, row.redirection],
     ...[row.client_error, row.server_error, row.none],
-    ...[row.bytes_in, row.bytes_out, Buffer.from(row.latency).toString('hex')],
+    ...[row.bytes_in, row.bytes_out, row.retries],
+    ...[row.latency, row.first_byte, row.breakdown].map(toHex),
   ]
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
 
 /**
@@ -127,6 +148,7 @@ export async function readTraffic(
   db: TelemetryDatabase,
   range: { readonly fromMs: number; readonly toMs: number; readonly after: TrafficKey | undefined },
   limit: number,
+  filter: NameFilter = {},
 ): Promise<TrafficRecord[]> {
   const { after } = range
   let query = db
@@ -140,6 +162,9 @@ export async function readTraffic(
       sql<boolean>`(minute_ms, node, router, service) > (${minute_ms}, ${node}, ${router}, ${service})`,
     )
   }
+  if (filter.nodes !== undefined) query = query.where('node', 'in', filter.nodes)
+  if (filter.routers !== undefined) query = query.where('router', 'in', filter.routers)
+  if (filter.services !== undefined) query = query.where('service', 'in', filter.services)
   return query
     .orderBy('minute_ms')
     .orderBy('node')
@@ -198,7 +223,11 @@ export interface LogFilter {
   readonly nodes?: readonly string[] | undefined
   readonly router?: string | undefined
   readonly service?: string | undefined
-  readonly status?: number | undefined
+  /** Both ends included. */
+  readonly status?: { readonly from: number; readonly to: number } | undefined
+  readonly pathPrefix?: string | undefined
+  readonly client?: string | undefined
+  readonly method?: string | undefined
 }
 
 /** The place `lines` lines before `from`, newest first; undefined when fewer are left. */
@@ -226,24 +255,63 @@ export async function readLogs(
   filter: LogFilter,
 ): Promise<LogRecord[]> {
   const { from, until, limit } = range
-  let query = db
+  return db
     .selectFrom('log')
     .selectAll()
     .where(sql<boolean>`(time_ms, id) < (${from.timeMs}, ${from.id})`)
     .where(sql<boolean>`(time_ms, id) >= (${until.timeMs}, ${until.id})`)
+    .where(passes(filter))
+    .orderBy('time_ms', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Lines that were stored after one, in the order that they were stored in. */
+export async function readNewLogs(
+  db: TelemetryDatabase,
+  afterId: number,
+  untilId: number,
+  filter: LogFilter,
+): Promise<LogRecord[]> {
+  return db
+    .selectFrom('log')
+    .selectAll()
+    .where('id', '>', afterId)
+    .where('id', '<=', untilId)
+    .where(passes(filter))
+    .orderBy('id')
+    .execute()
+}
+
+/** Of the line that was stored last; 0: there is none. */
+export async function findLastLogId(db: TelemetryDatabase): Promise<number> {
+  const row = await db
+    .selectFrom('log')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.id ?? 0
+}
+
+function passes(filter: LogFilter): Expression<SqlBool> {
+  const conditions: RawBuilder<SqlBool>[] = [sql`1`]
   if (filter.nodes !== undefined) {
-    query = query.where('node', 'in', filter.nodes)
+    // An empty list is true of no line.
+    conditions.push(filter.nodes.length === 0 ? sql`0` : sql`node in (${sql.join(filter.nodes)})`)
   }
-  if (filter.router !== undefined) {
-    query = query.where('router', '=', filter.router)
-  }
-  if (filter.service !== undefined) {
-    query = query.where('service', '=', filter.service)
-  }
+  if (filter.router !== undefined) conditions.push(sql`router = ${filter.router}`)
+  if (filter.service !== undefined) conditions.push(sql`service = ${filter.service}`)
   if (filter.status !== undefined) {
-    query = query.where('status', '=', filter.status)
+    conditions.push(sql`status between ${filter.status.from} and ${filter.status.to}`)
   }
-  return query.orderBy('time_ms', 'desc').orderBy('id', 'desc').limit(limit).execute()
+  if (filter.pathPrefix !== undefined) {
+    conditions.push(sql`substr(path, 1, ${filter.pathPrefix.length}) = ${filter.pathPrefix}`)
+  }
+  if (filter.client !== undefined) conditions.push(sql`client_address = ${filter.client}`)
+  if (filter.method !== undefined) conditions.push(sql`method = ${filter.method}`)
+  return sql<SqlBool>`(${sql.join(conditions, sql` and `)})`
 }
 
 export async function countLogs(db: TelemetryDatabase): Promise<number> {

@@ -7,7 +7,7 @@ import {
   type TrafficRow,
 } from '@sluice/proto'
 import type { NewLogRecord, TrafficRecord } from '../store/telemetry.ts'
-import { readHistogram } from './histogram.ts'
+import { readBreakdown, readHistogram } from './histogram.ts'
 import { telemetryLimits as limits } from './limits.ts'
 
 export interface Refusal {
@@ -113,9 +113,17 @@ function readTrafficRow(row: TrafficRow, sender: Sender): TrafficRecord | FieldP
   if (problem !== undefined) {
     return problem
   }
-  const latency = readHistogram(row.latency, limits)
+  const latency = readHistogram('latency', row.latency, limits)
   if (latency.kind === 'refused') {
     return latency
+  }
+  const firstByte = readHistogram('firstByte', row.firstByte, limits)
+  if (firstByte.kind === 'refused') {
+    return firstByte
+  }
+  const breakdown = readBreakdown(row.breakdown, limits)
+  if (breakdown.kind === 'refused') {
+    return breakdown
   }
   const requests = row.requests
   return {
@@ -131,7 +139,10 @@ function readTrafficRow(row: TrafficRow, sender: Sender): TrafficRecord | FieldP
     none: Number(requests?.none ?? 0n),
     bytes_in: Number(row.bytesIn),
     bytes_out: Number(row.bytesOut),
+    retries: Number(row.retries),
     latency: latency.histogram.pack(),
+    first_byte: firstByte.histogram.pack(),
+    breakdown: breakdown.histogram.pack(),
   }
 }
 
@@ -160,6 +171,9 @@ function checkCounts(row: TrafficRow): FieldProblem | undefined {
     if (count > limits.countMax) {
       return { field: `requests.${field}`, reason: `is above ${limits.countMax}` }
     }
+  }
+  if (row.retries > limits.countMax) {
+    return { field: 'retries', reason: `is above ${limits.countMax}` }
   }
   if (row.bytesIn > limits.sumMax) {
     return { field: 'bytes_in', reason: `is above ${limits.sumMax}` }
@@ -211,6 +225,11 @@ function toLogRecord(line: LogLine, nodeId: string): NewLogRecord {
     attempts: line.attempts,
     user_agent: cut(line.userAgent),
     weight: line.weight,
+    country: '',
+    query: line.query.slice(0, limits.pathCharactersMax),
+    referrer: cut(line.referrer),
+    request_id: cut(line.requestId),
+    tls_version: cut(line.tlsVersion),
   }
 }
 

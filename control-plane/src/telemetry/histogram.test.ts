@@ -92,7 +92,7 @@ it('packs and unpacks large counts and sums exactly', () => {
 describe('the wire form', () => {
   it('is read with distances between buckets', () => {
     const wire = { indexDeltas: [0, 70, 5], counts: [1n, 2n, 3n], sumUs: 600n }
-    const reading = readHistogram(wire, bounds)
+    const reading = readHistogram('latency', wire, bounds)
     expect(reading.kind === 'read' && reading.histogram.percentilesUs([0.1, 0.5, 1])).toEqual([
       0,
       bucketMiddle(70),
@@ -101,7 +101,7 @@ describe('the wire form', () => {
   })
 
   it('may be absent', () => {
-    const reading = readHistogram(undefined, bounds)
+    const reading = readHistogram('latency', undefined, bounds)
     expect(reading.kind === 'read' && reading.histogram.count).toBe(0)
   })
 
@@ -112,7 +112,7 @@ describe('the wire form', () => {
     ['a count too large', { indexDeltas: [1], counts: [1_001n] }, 'latency.counts[0]'],
     ['a sum too large', { sumUs: 1_000_001n }, 'latency.sumUs'],
   ])('is refused with %s', (_name, wire, field) => {
-    expect(readHistogram({ ...Histogram.create(), ...wire }, bounds)).toMatchObject({
+    expect(readHistogram('latency', { ...Histogram.create(), ...wire }, bounds)).toMatchObject({
       kind: 'refused',
       field,
     })

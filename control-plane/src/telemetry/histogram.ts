@@ -3,7 +3,8 @@
  * database and asked for percentiles. Percentiles of merged histograms are exact to the bucket;
  * percentiles of percentiles would be wrong, so none are ever stored.
  */
-import type { Histogram } from '@sluice/proto'
+import type { Breakdown, Histogram } from '@sluice/proto'
+import { breakdownCodesMax } from './breakdown.ts'
 
 const linearBuckets = 64
 const bucketsPerDoubling = 32
@@ -50,6 +51,11 @@ export class LatencyHistogram {
 
   get sumUs(): number {
     return this.#sumUs
+  }
+
+  /** Pairs of index and count, in no order. */
+  entries(): Iterable<readonly [number, number]> {
+    return this.#counts
   }
 
   get meanUs(): number {
@@ -126,6 +132,7 @@ export type HistogramReading =
 
 /** Checks and reads a histogram from the wire; an absent one is empty. */
 export function readHistogram(
+  field: 'latency' | 'firstByte',
   wire: Histogram | undefined,
   bounds: { readonly countMax: bigint; readonly sumMax: bigint },
 ): HistogramReading {
@@ -134,32 +141,76 @@ export function readHistogram(
     return { kind: 'read', histogram }
   }
   if (wire.indexDeltas.length !== wire.counts.length) {
-    return refused('counts', 'has not as many entries as indexDeltas')
+    return refused(`${field}.counts`, 'has not as many entries as indexDeltas')
   }
   if (wire.sumUs > bounds.sumMax) {
-    return refused('sumUs', `is above ${bounds.sumMax}`)
+    return refused(`${field}.sumUs`, `is above ${bounds.sumMax}`)
   }
-  let index = 0
-  for (const [at, delta] of wire.indexDeltas.entries()) {
-    const count = wire.counts[at] ?? 0n
-    if (at > 0 && delta === 0) {
-      return refused(`indexDeltas[${at}]`, 'repeats the bucket before it')
-    }
-    index += delta
-    if (index >= bucketsMax) {
-      return refused(`indexDeltas[${at}]`, `leads beyond bucket ${bucketsMax - 1}`)
-    }
-    if (count > bounds.countMax) {
-      return refused(`counts[${at}]`, `is above ${bounds.countMax}`)
-    }
-    histogram.add(index, Number(count))
+  const places = {
+    deltas: `${field}.indexDeltas`,
+    counts: `${field}.counts`,
+    indicesMax: bucketsMax,
+  }
+  const problem = addCounts(histogram, wire.indexDeltas, wire.counts, { ...places, ...bounds })
+  if (problem !== undefined) {
+    return problem
   }
   histogram.addSum(Number(wire.sumUs))
   return { kind: 'read', histogram }
 }
 
+/** Checks and reads counts by the codes of a breakdown; an absent one is empty. */
+export function readBreakdown(
+  wire: Breakdown | undefined,
+  bounds: { readonly countMax: bigint },
+): HistogramReading {
+  const histogram = new LatencyHistogram()
+  if (wire === undefined) {
+    return { kind: 'read', histogram }
+  }
+  if (wire.codeDeltas.length !== wire.counts.length) {
+    return refused('breakdown.counts', 'has not as many entries as codeDeltas')
+  }
+  const places = {
+    deltas: 'breakdown.codeDeltas',
+    counts: 'breakdown.counts',
+    indicesMax: breakdownCodesMax,
+  }
+  const problem = addCounts(histogram, wire.codeDeltas, wire.counts, { ...places, ...bounds })
+  return problem ?? { kind: 'read', histogram }
+}
+
+function addCounts(
+  histogram: LatencyHistogram,
+  deltas: readonly number[],
+  counts: readonly bigint[],
+  bounds: {
+    readonly deltas: string
+    readonly counts: string
+    readonly indicesMax: number
+    readonly countMax: bigint
+  },
+): HistogramReading | undefined {
+  let index = 0
+  for (const [at, delta] of deltas.entries()) {
+    const count = counts[at] ?? 0n
+    if (at > 0 && delta === 0) {
+      return refused(`${bounds.deltas}[${at}]`, 'repeats the entry before it')
+    }
+    index += delta
+    if (index >= bounds.indicesMax) {
+      return refused(`${bounds.deltas}[${at}]`, `leads beyond ${bounds.indicesMax - 1}`)
+    }
+    if (count > bounds.countMax) {
+      return refused(`${bounds.counts}[${at}]`, `is above ${bounds.countMax}`)
+    }
+    histogram.add(index, Number(count))
+  }
+  return undefined
+}
+
 function refused(field: string, reason: string): HistogramReading {
-  return { kind: 'refused', field: `latency.${field}`, reason }
+  return { kind: 'refused', field, reason }
 }
 
 // Seven bits a byte, lowest first, the high bit set on all but the last. With arithmetic instead of bit

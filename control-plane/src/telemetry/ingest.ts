@@ -11,18 +11,20 @@ import {
   addTraffic,
   type BatchKey,
   findBatchSequences,
-  findLatencies,
+  findPacked,
   insertLogs,
   inTelemetryTransaction,
   type NewLogRecord,
+  type PackedMeasures,
   saveBatchSequences,
   type TelemetryTransaction,
   type TrafficKey,
   type TrafficRecord,
 } from '../store/telemetry.ts'
 import { type BatchIdentity, type Reading, readCounterBatch, readLogBatch } from './batch-rules.ts'
-import { LatencyHistogram } from './histogram.ts'
 import { telemetryLimits as limits } from './limits.ts'
+import { mergePacked } from './measure-sum.ts'
+import { RollupSums } from './rollup-sums.ts'
 
 export type StoreResult =
   /** The batch is on the disk, now or since an earlier time. */
@@ -63,13 +65,20 @@ export class Ingest {
   readonly #db: TelemetryDatabase
   readonly #now: () => number
   readonly #rows: StoredRows
+  readonly #onLogs: () => void
   readonly #waiting: WaitingBatch[] = []
   #draining: Promise<void> | undefined
 
-  constructor(db: TelemetryDatabase, rows: StoredRows, now: () => number) {
+  /** `onLogs`: lines are on the disk. */
+  constructor(
+    { db, now }: { readonly db: TelemetryDatabase; readonly now: () => number },
+    rows: StoredRows,
+    onLogs: () => void,
+  ) {
     this.#db = db
     this.#rows = rows
     this.#now = now
+    this.#onLogs = onLogs
   }
 
   storeCounters(nodeId: string, batch: CounterBatch): Promise<StoreResult> {
@@ -141,6 +150,7 @@ export class Ingest {
     this.#rows.traffic += stored.added.traffic
     this.#rows.logs += stored.added.logs
     for (const [index, result] of stored.results.entries()) group[index]?.settle(result)
+    if (stored.added.logs > 0) this.#onLogs()
   }
 
   /** One batch that cannot be stored must not take the others of its group with it. */
@@ -201,10 +211,13 @@ async function addTrafficRows(
   rows: readonly TrafficRecord[],
 ): Promise<number> {
   let added = 0
+  const sums = new RollupSums()
   for (const slice of slices(mergeRows(rows))) {
     added += await addMinutes(tx, slice)
+    for (const row of slice) sums.add(row)
     await nextTurn()
   }
+  await sums.write(tx)
   return added
 }
 
@@ -224,13 +237,13 @@ async function addMinutes(
   tx: TelemetryTransaction,
   rows: readonly TrafficRecord[],
 ): Promise<number> {
-  const present = new Map<string, Uint8Array>()
-  for (const row of await findLatencies(tx, rows)) {
-    present.set(keyOf(row), row.latency)
+  const present = new Map<string, PackedMeasures>()
+  for (const row of await findPacked(tx, rows)) {
+    present.set(keyOf(row), row)
   }
   const merged = rows.map((row) => {
-    const latency = present.get(keyOf(row))
-    return latency === undefined ? row : { ...row, latency: mergePacked(row.latency, latency) }
+    const other = present.get(keyOf(row))
+    return other === undefined ? row : { ...row, ...mergedMeasures(row, other) }
   })
   await addTraffic(tx, merged)
   return rows.length - present.size
@@ -261,15 +274,17 @@ function addRows(a: TrafficRecord, b: TrafficRecord): TrafficRecord {
     none: a.none + b.none,
     bytes_in: a.bytes_in + b.bytes_in,
     bytes_out: a.bytes_out + b.bytes_out,
-    latency: mergePacked(a.latency, b.latency),
+    retries: a.retries + b.retries,
+    ...mergedMeasures(a, b),
   }
 }
 
-function mergePacked(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const histogram = new LatencyHistogram()
-  histogram.mergePacked(a)
-  histogram.mergePacked(b)
-  return histogram.pack()
+function mergedMeasures(a: PackedMeasures, b: PackedMeasures): PackedMeasures {
+  return {
+    latency: mergePacked(a.latency, b.latency),
+    first_byte: mergePacked(a.first_byte, b.first_byte),
+    breakdown: mergePacked(a.breakdown, b.breakdown),
+  }
 }
 
 function keyOf(key: TrafficKey): string {

@@ -31,6 +31,10 @@ export const telemetryLimits = Object.freeze({
 
   trafficAgeMsMax: 31 * dayMs,
   trafficRowsMax: 20_000_000,
+  /** How long sums of minutes, hours and days are kept. */
+  minuteSumsAgeMsMax: 3 * dayMs,
+  hourSumsAgeMsMax: 62 * dayMs,
+  daySumsAgeMsMax: 800 * dayMs,
   logAgeMsMax: 7 * dayMs,
   logLinesMax: 1_000_000,
   /** A node that is away for longer than this may have its oldest batches counted again. */
@@ -42,13 +46,23 @@ export const telemetryLimits = Object.freeze({
   /** Points of one traffic answer, over all series. */
   pointsMax: 100_000,
   rowsPerRead: 1_000,
+  percentilesMax: 8,
+  namesPerFilterMax: 100,
   logItemsMax: 1_000,
   linesPerScan: 5_000,
+  /** Lines that a follower gets at once; more that came meanwhile are left out and counted. */
+  linesPerFeedMax: 2_000,
+  followersMax: 16,
 })
 
 assert(
   telemetryLimits.trafficAgeMsMax < telemetryLimits.batchAgeMsMax,
   'what makes batches count once outlives what they count',
+)
+assert(
+  telemetryLimits.minuteSumsAgeMsMax < telemetryLimits.hourSumsAgeMsMax &&
+    telemetryLimits.hourSumsAgeMsMax < telemetryLimits.daySumsAgeMsMax,
+  'coarser sums outlive finer ones',
 )
 assert(
   telemetryLimits.rowsPerBatchMax <= telemetryLimits.rowsPerTransactionMax,

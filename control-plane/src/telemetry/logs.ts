@@ -9,18 +9,28 @@ import {
   readLogs,
 } from '../store/telemetry.ts'
 import { telemetryLimits as limits } from './limits.ts'
-import type { NodeNames } from './node-names.ts'
+import { idsOfNodes, type NodeNames } from './node-names.ts'
 import { TelemetryQueryError } from './query-error.ts'
 
-export interface LogQuery {
-  readonly limit?: number | undefined
-  /** The `next` of the page before. */
-  readonly before?: string | undefined
+/** Which lines. */
+export interface LogChoice {
   /** Name or id. */
   readonly node?: string | undefined
   readonly router?: string | undefined
   readonly service?: string | undefined
-  readonly status?: number | undefined
+  /** Like 404, or 4xx for a class. */
+  readonly status?: string | undefined
+  /** What the path begins with. */
+  readonly path?: string | undefined
+  /** Its address. */
+  readonly client?: string | undefined
+  readonly method?: string | undefined
+}
+
+export interface LogQuery extends LogChoice {
+  readonly limit?: number | undefined
+  /** The `next` of the page before. */
+  readonly before?: string | undefined
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
 }
@@ -54,6 +64,12 @@ export interface LogItem {
   readonly firstByteMs: number | null
   readonly attempts: number
   readonly userAgent: string
+  /** Empty where it is not known. */
+  readonly country: string
+  readonly query: string
+  readonly referrer: string
+  readonly requestId: string
+  readonly tlsVersion: string
   readonly weight: number
 }
 
@@ -71,12 +87,7 @@ export async function queryLogs(
     throw new TelemetryQueryError('limit', `is not a number from 1 to ${limits.logItemsMax}`)
   }
   const names = await nodes.nodeNames()
-  const filter = {
-    nodes: query.node === undefined ? undefined : idsOf(query.node, names),
-    router: query.router,
-    service: query.service,
-    status: query.status,
-  }
+  const filter = filterOf(query, names)
   // One line more than asked for tells whether there is another page.
   const range = { from: startOf(query), until: untilOf(query), limit: limit + 1 }
   const rows = await scan(db, range, filter)
@@ -89,12 +100,30 @@ export async function queryLogs(
   }
 }
 
-/** A revoked node may have had the name before, so a name can stand for several ids. */
-function idsOf(
-  node: string,
-  names: readonly { readonly id: string; readonly name: string }[],
-): string[] {
-  return names.filter(({ id, name }) => id === node || name === node).map(({ id }) => id)
+type Names = Awaited<ReturnType<NodeNames['nodeNames']>>
+
+export function filterOf(choice: LogChoice, names: Names): LogFilter {
+  return {
+    nodes: choice.node === undefined ? undefined : idsOfNodes([choice.node], names),
+    router: choice.router,
+    service: choice.service,
+    status: choice.status === undefined ? undefined : readStatus(choice.status),
+    pathPrefix: choice.path,
+    client: choice.client,
+    method: choice.method,
+  }
+}
+
+function readStatus(text: string): { from: number; to: number } {
+  const [, hundreds] = /^([1-5])xx$/.exec(text) ?? []
+  if (hundreds !== undefined) {
+    const from = 100 * Number(hundreds)
+    return { from, to: from + 99 }
+  }
+  if (!/^\d{1,3}$/.test(text)) {
+    throw new TelemetryQueryError('status', 'is not a status like 404 or a class like 4xx')
+  }
+  return { from: Number(text), to: Number(text) }
 }
 
 /** Lines are listed from just before this place. */
@@ -147,7 +176,7 @@ async function scan(
   return rows
 }
 
-function toItem(row: LogRecord, node: string): LogItem {
+export function toItem(row: LogRecord, node: string): LogItem {
   return {
     id: String(row.id),
     time: new Date(row.time_ms).toISOString(),
@@ -169,6 +198,11 @@ function toItem(row: LogRecord, node: string): LogItem {
     firstByteMs: row.first_byte_us === 0 ? null : row.first_byte_us / 1_000,
     attempts: row.attempts,
     userAgent: row.user_agent,
+    country: row.country,
+    query: row.query,
+    referrer: row.referrer,
+    requestId: row.request_id,
+    tlsVersion: row.tls_version,
     weight: row.weight,
   }
 }

@@ -1,6 +1,7 @@
 /** Removes what is too old or too much, in small steps, so that no statement holds up the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TelemetryDatabase } from '../store/database.ts'
+import { removeRollups } from '../store/rollups.ts'
 import {
   countLogs,
   countTraffic,
@@ -10,10 +11,14 @@ import {
   removeTraffic,
 } from '../store/telemetry.ts'
 import type { StoredRows } from './ingest.ts'
+import { cubes, levelsMs } from './rollup-sums.ts'
 
 export interface RetentionLimits {
   readonly trafficAgeMsMax: number
   readonly trafficRowsMax: number
+  readonly minuteSumsAgeMsMax: number
+  readonly hourSumsAgeMsMax: number
+  readonly daySumsAgeMsMax: number
   readonly logAgeMsMax: number
   readonly logLinesMax: number
   readonly batchAgeMsMax: number
@@ -69,6 +74,9 @@ export class Retention {
     )
     await this.#remove('logs', nowMs - limits.logAgeMsMax, Number.POSITIVE_INFINITY)
     await this.#remove('logs', Number.MAX_SAFE_INTEGER, this.#rows.logs - limits.logLinesMax)
+    await this.#removeSums(levelsMs.minute, nowMs - limits.minuteSumsAgeMsMax)
+    await this.#removeSums(levelsMs.hour, nowMs - limits.hourSumsAgeMsMax)
+    await this.#removeSums(levelsMs.day, nowMs - limits.daySumsAgeMsMax)
     if (!this.#isStopped) {
       await removeBatches(this.#db, nowMs - limits.batchAgeMsMax, limits.bootsPerNodeMax)
     }
@@ -87,6 +95,17 @@ export class Retention {
         return
       }
       await nextTurn()
+    }
+  }
+
+  async #removeSums(levelMs: number, beforeMs: number): Promise<void> {
+    const limit = this.#limits.rowsPerRemoval
+    for (const cube of Object.values(cubes)) {
+      let removed = limit
+      while (removed === limit && !this.#isStopped) {
+        removed = await removeRollups(this.#db, { cube, levelMs }, beforeMs, limit)
+        await nextTurn()
+      }
     }
   }
 }

@@ -2,9 +2,11 @@
 import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
 import { makeCommitsDurable } from '../store/telemetry.ts'
+import { type AnalyticsAnswer, type AnalyticsQuery, queryAnalytics } from './analytics.ts'
 import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
 import { telemetryLimits as limits } from './limits.ts'
-import { type LogAnswer, type LogQuery, queryLogs } from './logs.ts'
+import { LogFeed, type LogFollower } from './log-feed.ts'
+import { type LogAnswer, type LogChoice, type LogItem, type LogQuery, queryLogs } from './logs.ts'
 import type { NodeNames } from './node-names.ts'
 import { countStoredRows, Retention } from './retention.ts'
 import { queryTraffic, type TrafficAnswer, type TrafficQuery } from './traffic.ts'
@@ -23,6 +25,7 @@ export interface TelemetryLog {
 
 export class Telemetry {
   readonly #options: TelemetryOptions
+  readonly #feed: LogFeed
   readonly #ingest: Ingest
   readonly #retention: Retention
   readonly #timer: NodeJS.Timeout
@@ -30,7 +33,8 @@ export class Telemetry {
 
   private constructor(options: TelemetryOptions, rows: StoredRows) {
     this.#options = options
-    this.#ingest = new Ingest(options.db, rows, options.now)
+    this.#feed = new LogFeed(options.db, options.nodes)
+    this.#ingest = new Ingest(options, rows, () => this.#feed.changed())
     this.#retention = new Retention(options.db, rows, limits)
     this.#timer = setInterval(() => this.#retain(), limits.retentionIntervalMs)
     this.#timer.unref()
@@ -54,8 +58,34 @@ export class Telemetry {
     return queryTraffic(this.#options.db, this.#options.nodes, query)
   }
 
+  queryAnalytics(query: AnalyticsQuery): Promise<AnalyticsAnswer> {
+    const { db, nodes, now } = this.#options
+    return queryAnalytics(db, nodes, query, now())
+  }
+
   queryLogs(query: LogQuery): Promise<LogAnswer> {
     return queryLogs(this.#options.db, this.#options.nodes, query)
+  }
+
+  /** Every line of a choice, newest first, a page at a time. */
+  async *exportLogs(query: Omit<LogQuery, 'limit' | 'before'>): AsyncGenerator<readonly LogItem[]> {
+    let before: string | undefined
+    do {
+      const page = { ...query, limit: limits.logItemsMax, before }
+      const { items, next } = await this.queryLogs(page)
+      yield items
+      before = next ?? undefined
+    } while (before !== undefined)
+  }
+
+  /** Undefined: as many follow as may. */
+  followLogs(choice: LogChoice): Promise<LogFollower | undefined> {
+    return this.#feed.follow(choice)
+  }
+
+  /** Ends all that follow. */
+  endFollowing(): void {
+    this.#feed.end()
   }
 
   /** Lets what is under way come to its end; the database may be closed afterwards. */

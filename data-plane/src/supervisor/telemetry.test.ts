@@ -60,6 +60,10 @@ function traffic(requests: number, minuteMs = 60_000, router = 'r'): TrafficDelt
     bytesOut: requests * 100,
     latency: Uint32Array.of(5, requests),
     latencySumUs: requests * 5,
+    firstByte: Uint32Array.of(4, 2),
+    firstByteSumUs: 8,
+    breakdown: Uint32Array.of(1, 2, 7, 3),
+    retries: 1,
   }
 }
 
@@ -92,6 +96,9 @@ it('merges reports into one batch and numbers batches from one', () => {
     bytesIn: 50n,
     bytesOut: 500n,
     latency: { indexDeltas: [5], counts: [5n], sumUs: 25n },
+    firstByte: { indexDeltas: [4], counts: [4n], sumUs: 16n },
+    breakdown: { codeDeltas: [1, 6], counts: [4n, 6n] },
+    retries: 2n,
   })
 })
 

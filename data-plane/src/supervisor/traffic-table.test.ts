@@ -14,6 +14,10 @@ function delta(minuteMs: number, router: string, service = 's'): TrafficDelta {
     bytesOut: 20,
     latency: Uint32Array.of(3, 1, 70, 20),
     latencySumUs: 1_234,
+    firstByte: Uint32Array.of(4, 2),
+    firstByteSumUs: 8,
+    breakdown: Uint32Array.of(1, 2, 7, 3),
+    retries: 1,
   }
 }
 
@@ -31,6 +35,9 @@ it('gives back what was added, through the form that travels', () => {
     requests: { informational: 2n, success: 4n, none: 12n },
     bytesIn: 20n,
     latency: { indexDeltas: [3, 67], counts: [2n, 40n], sumUs: 2_468n },
+    firstByte: { indexDeltas: [4], counts: [4n], sumUs: 16n },
+    breakdown: { codeDeltas: [1, 6], counts: [4n, 6n] },
+    retries: 2n,
   })
 })
 

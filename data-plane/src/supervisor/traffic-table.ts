@@ -3,7 +3,7 @@
  * old minutes are first merged into their hours, then the oldest rows lose their router and service. The
  * sums never change.
  */
-import { type CounterBatch, TrafficRow } from '@sluice/proto'
+import { type CounterBatch, type Histogram, TrafficRow } from '@sluice/proto'
 import { STATUS_CLASSES, type TrafficDelta } from '../worker-protocol.ts'
 import { limits } from './limits.ts'
 
@@ -19,6 +19,10 @@ interface Row {
   bytesOut: number
   readonly latency: Map<number, number>
   latencySumUs: number
+  readonly firstByte: Map<number, number>
+  firstByteSumUs: number
+  readonly breakdown: Map<number, number>
+  retries: number
 }
 
 export class TrafficTable {
@@ -47,9 +51,11 @@ export class TrafficTable {
     row.bytesIn += delta.bytesIn
     row.bytesOut += delta.bytesOut
     row.latencySumUs += delta.latencySumUs
-    for (let at = 0; at + 1 < delta.latency.length; at += 2) {
-      addTo(row.latency, delta.latency[at] ?? 0, delta.latency[at + 1] ?? 0)
-    }
+    row.firstByteSumUs += delta.firstByteSumUs
+    row.retries += delta.retries
+    addPairs(row.latency, delta.latency)
+    addPairs(row.firstByte, delta.firstByte)
+    addPairs(row.breakdown, delta.breakdown)
     if (this.#rows.size > this.#rowsMax) this.#coarsen()
   }
 
@@ -104,7 +110,11 @@ export class TrafficTable {
     row.bytesIn += from.bytesIn
     row.bytesOut += from.bytesOut
     row.latencySumUs += from.latencySumUs
+    row.firstByteSumUs += from.firstByteSumUs
+    row.retries += from.retries
     for (const [bucket, count] of from.latency) addTo(row.latency, bucket, count)
+    for (const [bucket, count] of from.firstByte) addTo(row.firstByte, bucket, count)
+    for (const [code, count] of from.breakdown) addTo(row.breakdown, code, count)
   }
 
   #rowFor(minuteMs: number, router: string, service: string): Row {
@@ -120,6 +130,10 @@ export class TrafficTable {
       bytesOut: 0,
       latency: new Map<number, number>(),
       latencySumUs: 0,
+      firstByte: new Map<number, number>(),
+      firstByteSumUs: 0,
+      breakdown: new Map<number, number>(),
+      retries: 0,
     }
     this.#rows.set(key, row)
     return row
@@ -142,6 +156,12 @@ function addTo(counts: Map<number, number>, bucket: number, count: number): void
   counts.set(bucket, (counts.get(bucket) ?? 0) + count)
 }
 
+function addPairs(counts: Map<number, number>, pairs: Uint32Array): void {
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    addTo(counts, pairs[at] ?? 0, pairs[at + 1] ?? 0)
+  }
+}
+
 function keyOf({
   minuteMs,
   router,
@@ -151,7 +171,6 @@ function keyOf({
 }
 
 function toWire(row: Row): TrafficRow {
-  const buckets = [...row.latency].sort(([one], [other]) => one - other)
   const [informational, success, redirection, clientError, serverError, none] = [
     ...row.requests,
   ].map(BigInt)
@@ -169,21 +188,35 @@ function toWire(row: Row): TrafficRow {
     },
     bytesIn: BigInt(row.bytesIn),
     bytesOut: BigInt(row.bytesOut),
-    latency: {
-      indexDeltas: buckets.map(([bucket], at) => bucket - (buckets[at - 1]?.[0] ?? 0)),
-      counts: buckets.map(([, count]) => BigInt(count)),
-      sumUs: BigInt(Math.round(row.latencySumUs)),
-    },
+    latency: toHistogram(row.latency, row.latencySumUs),
+    firstByte:
+      row.firstByte.size === 0 ? undefined : toHistogram(row.firstByte, row.firstByteSumUs),
+    breakdown: { codeDeltas: deltasOf(row.breakdown), counts: countsOf(row.breakdown) },
+    retries: BigInt(row.retries),
   }
 }
 
+function toHistogram(counts: ReadonlyMap<number, number>, sumUs: number): Histogram {
+  return {
+    indexDeltas: deltasOf(counts),
+    counts: countsOf(counts),
+    sumUs: BigInt(Math.round(sumUs)),
+  }
+}
+
+function ascending(counts: ReadonlyMap<number, number>): [number, number][] {
+  return [...counts].sort(([one], [other]) => one - other)
+}
+
+function deltasOf(counts: ReadonlyMap<number, number>): number[] {
+  return ascending(counts).map(([index], at, all) => index - (all[at - 1]?.[0] ?? 0))
+}
+
+function countsOf(counts: ReadonlyMap<number, number>): bigint[] {
+  return ascending(counts).map(([, count]) => BigInt(count))
+}
+
 function fromWire(row: TrafficRow): Row {
-  const latency = new Map<number, number>()
-  let bucket = 0
-  row.latency?.indexDeltas.forEach((distance, at) => {
-    bucket += distance
-    addTo(latency, bucket, Number(row.latency?.counts[at] ?? 0n))
-  })
   return {
     minuteMs: Number(row.minuteMs),
     router: row.router,
@@ -191,7 +224,24 @@ function fromWire(row: TrafficRow): Row {
     requests: Float64Array.from(STATUS_CLASSES, (name) => Number(row.requests?.[name] ?? 0n)),
     bytesIn: Number(row.bytesIn),
     bytesOut: Number(row.bytesOut),
-    latency,
+    latency: fromDeltas(row.latency?.indexDeltas, row.latency?.counts),
     latencySumUs: Number(row.latency?.sumUs ?? 0n),
+    firstByte: fromDeltas(row.firstByte?.indexDeltas, row.firstByte?.counts),
+    firstByteSumUs: Number(row.firstByte?.sumUs ?? 0n),
+    breakdown: fromDeltas(row.breakdown?.codeDeltas, row.breakdown?.counts),
+    retries: Number(row.retries),
   }
+}
+
+function fromDeltas(
+  deltas: readonly number[] = [],
+  counts: readonly bigint[] = [],
+): Map<number, number> {
+  const sums = new Map<number, number>()
+  let index = 0
+  deltas.forEach((distance, at) => {
+    index += distance
+    addTo(sums, index, Number(counts[at] ?? 0n))
+  })
+  return sums
 }

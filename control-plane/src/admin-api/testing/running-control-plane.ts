@@ -97,7 +97,7 @@ export class RunningControlPlane {
       version: answer.headers['sluice-version']?.toString(),
       headers: answer.headers,
       text: received,
-      body: contentType.includes('json') ? JSON.parse(received) : undefined,
+      body: /[/+]json/.test(contentType) ? JSON.parse(received) : undefined,
     }
   }
 

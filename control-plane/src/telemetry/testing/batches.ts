@@ -13,6 +13,7 @@ export interface RowOfTest {
   readonly bytesIn?: number
   readonly bytesOut?: number
   readonly latenciesUs?: readonly number[]
+  readonly breakdown?: TrafficRow['breakdown']
 }
 
 /** Counters of rows; `minute` counts minutes from `startMs`. */
@@ -70,5 +71,8 @@ function toRow(startMs: number, row: RowOfTest): TrafficRow {
       counts: [...counts.values()],
       sumUs: BigInt(values.reduce((sum, value) => sum + value, 0)),
     },
+    breakdown: row.breakdown,
+    firstByte: undefined,
+    retries: 0n,
   }
 }

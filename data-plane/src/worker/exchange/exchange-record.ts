@@ -2,6 +2,7 @@
 import { Outcome } from '@sluice/proto'
 import { limits } from '../../limits.ts'
 import type { Engine, Route } from '../engine.ts'
+import { breakdownCode, statusClassOf } from '../observe/breakdown.ts'
 import { logLine } from '../observe/log-line.ts'
 import type { UpstreamServer } from '../upstreams/upstream-server.ts'
 import type { Request } from './request.ts'
@@ -58,7 +59,13 @@ export class ExchangeRecord {
     const counter = this.route?.counter ?? engine.unroutedCounter
     engine.gauges.exchangesEnded += 1
     if (this.route !== undefined) counter.open -= 1
-    counter.add(this.status, this.bytesIn, this.bytesOut, Math.round(durationMs * 1_000))
+    const statusClass = statusClassOf(this.status)
+    const code = breakdownCode(outcome, request.method, request.minorVersion, statusClass)
+    counter.add(code, this.bytesIn, this.bytesOut, Math.round(durationMs * 1_000))
+    if (this.firstByteAt !== 0) {
+      counter.addAnswer(Math.round((this.firstByteAt - this.startedAt) * 1_000))
+    }
+    if (this.attempts > 1) counter.addRetries(this.attempts - 1)
     const timeMs = Math.floor(performance.timeOrigin + this.startedAt + durationMs)
     const isNotable = this.status >= 500 || isFailure(outcome) || durationMs > limits.slowExchangeMs
     if (engine.sampler.chooses(timeMs, isNotable)) {

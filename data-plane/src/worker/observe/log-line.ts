@@ -40,6 +40,10 @@ export function logLine(
     attempts: record.attempts,
     userAgent: escaped(request.userAgent),
     weight: 0,
+    query: '',
+    referrer: '',
+    requestId: '',
+    tlsVersion: '',
   }
 }
 

@@ -9,18 +9,56 @@ const MINUTE_MS = 60_000
 
 interface Expected {
   readonly latency: Map<number, number>
+  readonly firstByte: Map<number, number>
+  readonly breakdown: Map<number, number>
+  firstByteSumUs: number
+  retries: number
   requests: number
   bytesIn: number
   bytesOut: number
   latencySumUs: number
 }
 
-function readable({ router, requests, bytesIn, bytesOut, latency, latencySumUs }: TrafficDelta) {
-  const pairs = Array.from({ length: latency.length / 2 }, (_, at) => [
-    latency[2 * at],
-    latency[2 * at + 1],
+function readable({ router, requests, latency, firstByte, breakdown, ...row }: TrafficDelta) {
+  const { bytesIn, bytesOut, latencySumUs, firstByteSumUs, retries } = row
+  return {
+    router,
+    requests: requests[1],
+    bytesIn,
+    bytesOut,
+    latencySumUs,
+    firstByteSumUs,
+    retries,
+    pairs: pairsOf(latency),
+    firstByte: pairsOf(firstByte),
+    breakdown: pairsOf(breakdown),
+  }
+}
+
+function pairsOf(numbers: Uint32Array): (number | undefined)[][] {
+  return Array.from({ length: numbers.length / 2 }, (_, at) => [
+    numbers[2 * at],
+    numbers[2 * at + 1],
   ])
-  return { router, requests: requests[1], bytesIn, bytesOut, pairs, latencySumUs }
+}
+
+/** Success, by any outcome, method and protocol. */
+function codeOf(exchange: number): number {
+  return 1 + 6 * (exchange % 128)
+}
+
+function countIn(counts: Map<number, number>, index: number): void {
+  counts.set(index, (counts.get(index) ?? 0) + 1)
+}
+
+function sorted(counts: ReadonlyMap<number, number>): [number, number][] {
+  return [...counts].sort(([one], [other]) => one - other)
+}
+
+function noSums(): Expected {
+  const sums = { requests: 0, bytesIn: 0, bytesOut: 0, latencySumUs: 0 }
+  const counts = { latency: new Map(), firstByte: new Map(), breakdown: new Map() }
+  return { ...sums, ...counts, firstByteSumUs: 0, retries: 0 }
 }
 
 it('reports every exchange once, with few, many and no exchanges of a router in a second', () => {
@@ -31,12 +69,21 @@ it('reports every exchange once, with few, many and no exchanges of a router in 
     for (let router = 0; router < 5; router += 1) {
       const count = random.pick([0, 1, 15, 16, 17, 18, 300])
       if (count === 0) continue
-      const sums = { latency: new Map(), requests: 0, bytesIn: 0, bytesOut: 0, latencySumUs: 0 }
+      const sums = noSums()
       expected.set(`r${router}`, sums)
       for (let exchange = 0; exchange < count; exchange += 1) {
         const us = random.skewed(10_000_000)
-        counters.of(`r${router}`, 's').add(200, exchange, 2 * exchange, us)
-        sums.latency.set(bucketOf(us), (sums.latency.get(bucketOf(us)) ?? 0) + 1)
+        const counter = counters.of(`r${router}`, 's')
+        counter.add(codeOf(exchange), exchange, 2 * exchange, us)
+        countIn(sums.breakdown, codeOf(exchange))
+        if (exchange % 3 === 0) {
+          counter.addAnswer(us)
+          counter.addRetries(2)
+          countIn(sums.firstByte, bucketOf(us))
+          sums.firstByteSumUs += us
+          sums.retries += 2
+        }
+        countIn(sums.latency, bucketOf(us))
         sums.requests += 1
         sums.bytesIn += exchange
         sums.bytesOut += 2 * exchange
@@ -46,10 +93,12 @@ it('reports every exchange once, with few, many and no exchanges of a router in 
     const rows = unpackTraffic(structuredClone(counters.take(MINUTE_MS)))
     const byRouter = rows.map(readable).sort((one, other) => (one.router < other.router ? -1 : 1))
     expect(byRouter).toEqual(
-      [...expected].map(([router, { latency, ...sums }]) => ({
+      [...expected].map(([router, { latency, firstByte, breakdown, ...sums }]) => ({
         router,
         ...sums,
-        pairs: [...latency].sort(([one], [other]) => one - other),
+        pairs: sorted(latency),
+        firstByte: sorted(firstByte),
+        breakdown: sorted(breakdown),
       })),
     )
   }

@@ -27,7 +27,16 @@ export interface ConfigureResponse {
     | { $case: 'renewal'; value: Renewal }
     | { $case: 'ping'; value: Ping }
     | { $case: 'standing'; value: Standing }
+    | { $case: 'logRaise'; value: LogRaise }
     | undefined
+}
+
+/** Keep more log lines for a while. Replaces an earlier one; a node forgets it by itself when its time is over. */
+export interface LogRaise {
+  /** Lines in any second, when it is above the setting. */
+  perSecond: number
+  /** From now; 0 ends an earlier one. */
+  forMs: number
 }
 
 export interface Hello {
@@ -302,6 +311,9 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
       case 'standing':
         Standing.encode(message.message.value, writer.uint32(34).fork()).join()
         break
+      case 'logRaise':
+        LogRaise.encode(message.message.value, writer.uint32(42).fork()).join()
+        break
     }
     return writer
   },
@@ -351,6 +363,14 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
             message.message = { $case: 'standing', value: Standing.decode(reader, reader.uint32()) }
             continue
           }
+          case 5: {
+            if (tag !== 42) {
+              break
+            }
+
+            message.message = { $case: 'logRaise', value: LogRaise.decode(reader, reader.uint32()) }
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -393,7 +413,80 @@ export const ConfigureResponse: MessageFns<ConfigureResponse> = {
         }
         break
       }
+      case 'logRaise': {
+        if (object.message?.value !== undefined && object.message?.value !== null) {
+          message.message = { $case: 'logRaise', value: LogRaise.fromPartial(object.message.value) }
+        }
+        break
+      }
     }
+    return message
+  },
+}
+
+function createBaseLogRaise(): LogRaise {
+  return { perSecond: 0, forMs: 0 }
+}
+
+export const LogRaise: MessageFns<LogRaise> = {
+  encode(message: LogRaise, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.perSecond !== 0) {
+      writer.uint32(8).uint32(message.perSecond)
+    }
+    if (message.forMs !== 0) {
+      writer.uint32(16).uint32(message.forMs)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LogRaise {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseLogRaise()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break
+            }
+
+            message.perSecond = reader.uint32()
+            continue
+          }
+          case 2: {
+            if (tag !== 16) {
+              break
+            }
+
+            message.forMs = reader.uint32()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<LogRaise>, I>>(base?: I): LogRaise {
+    return LogRaise.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<LogRaise>, I>>(object: I): LogRaise {
+    const message = createBaseLogRaise()
+    message.perSecond = object.perSecond ?? 0
+    message.forMs = object.forMs ?? 0
     return message
   },
 }

@@ -73,6 +73,25 @@ export interface TrafficRow {
   bytesIn: bigint
   bytesOut: bigint
   latency: Histogram | undefined
+  /** Absent from nodes that do not count these. */
+  breakdown: Breakdown | undefined
+  /** Until the first byte of a server's answer; of exchanges that had one. */
+  firstByte: Histogram | undefined
+  /** Attempts after the first of an exchange. */
+  retries: bigint
+}
+
+/**
+ * The same exchanges by outcome, kind of method, protocol and status together. A code is
+ * ((outcome * 4 + method) * 4 + protocol) * 6 + status, with the numbers of Outcome;
+ * method 0 unknown, 1 read (GET, HEAD), 2 write (POST, PUT, PATCH, DELETE), 3 other;
+ * protocol 0 unknown, 1 HTTP/1.0, 2 HTTP/1.1, 3 HTTP/2;
+ * status 0 to 5 in the order of StatusCounts.
+ */
+export interface Breakdown {
+  /** Distances of the codes that occur, each from the one before (the first from 0). */
+  codeDeltas: number[]
+  counts: bigint[]
 }
 
 export interface StatusCounts {
@@ -143,6 +162,13 @@ export interface LogLine {
   userAgent: string
   /** How many requests this line stands for: seen / kept in its class and second. */
   weight: number
+  /** Without the "?", redacted by the rules of the settings. */
+  query: string
+  referrer: string
+  /** As the server was sent it in X-Request-Id; empty: none. */
+  requestId: string
+  /** Like TLSv1.3; empty: the client's connection is not encrypted. */
+  tlsVersion: string
 }
 
 function createBaseReportRequest(): ReportRequest {
@@ -419,6 +445,9 @@ function createBaseTrafficRow(): TrafficRow {
     bytesIn: 0n,
     bytesOut: 0n,
     latency: undefined,
+    breakdown: undefined,
+    firstByte: undefined,
+    retries: 0n,
   }
 }
 
@@ -459,6 +488,20 @@ export const TrafficRow: MessageFns<TrafficRow> = {
     }
     if (message.latency !== undefined) {
       Histogram.encode(message.latency, writer.uint32(58).fork()).join()
+    }
+    if (message.breakdown !== undefined) {
+      Breakdown.encode(message.breakdown, writer.uint32(66).fork()).join()
+    }
+    if (message.firstByte !== undefined) {
+      Histogram.encode(message.firstByte, writer.uint32(74).fork()).join()
+    }
+    if (message.retries !== 0n) {
+      if (BigInt.asUintN(64, message.retries) !== message.retries) {
+        throw new globalThis.Error(
+          'value provided for field message.retries of type uint64 too large',
+        )
+      }
+      writer.uint32(80).uint64(message.retries)
     }
     return writer
   },
@@ -532,6 +575,30 @@ export const TrafficRow: MessageFns<TrafficRow> = {
             message.latency = Histogram.decode(reader, reader.uint32())
             continue
           }
+          case 8: {
+            if (tag !== 66) {
+              break
+            }
+
+            message.breakdown = Breakdown.decode(reader, reader.uint32())
+            continue
+          }
+          case 9: {
+            if (tag !== 74) {
+              break
+            }
+
+            message.firstByte = Histogram.decode(reader, reader.uint32())
+            continue
+          }
+          case 10: {
+            if (tag !== 80) {
+              break
+            }
+
+            message.retries = reader.uint64() as bigint
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -565,6 +632,116 @@ export const TrafficRow: MessageFns<TrafficRow> = {
       object.latency !== undefined && object.latency !== null
         ? Histogram.fromPartial(object.latency)
         : undefined
+    message.breakdown =
+      object.breakdown !== undefined && object.breakdown !== null
+        ? Breakdown.fromPartial(object.breakdown)
+        : undefined
+    message.firstByte =
+      object.firstByte !== undefined && object.firstByte !== null
+        ? Histogram.fromPartial(object.firstByte)
+        : undefined
+    message.retries =
+      object.retries !== undefined && object.retries !== null ? BigInt(object.retries) : 0n
+    return message
+  },
+}
+
+function createBaseBreakdown(): Breakdown {
+  return { codeDeltas: [], counts: [] }
+}
+
+export const Breakdown: MessageFns<Breakdown> = {
+  encode(message: Breakdown, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.codeDeltas.length !== 0) {
+      writer.uint32(10).fork()
+      for (const v of message.codeDeltas) {
+        writer.uint32(v)
+      }
+      writer.join()
+    }
+    if (message.counts.length !== 0) {
+      writer.uint32(18).fork()
+      for (const v of message.counts) {
+        if (BigInt.asUintN(64, v) !== v) {
+          throw new globalThis.Error(
+            'a value provided in array field counts of type uint64 is too large',
+          )
+        }
+        writer.uint64(v)
+      }
+      writer.join()
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Breakdown {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseBreakdown()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.codeDeltas.push(reader.uint32())
+
+              continue
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos
+              while (reader.pos < end2) {
+                message.codeDeltas.push(reader.uint32())
+              }
+
+              continue
+            }
+
+            break
+          }
+          case 2: {
+            if (tag === 16) {
+              message.counts.push(reader.uint64() as bigint)
+
+              continue
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos
+              while (reader.pos < end2) {
+                message.counts.push(reader.uint64() as bigint)
+              }
+
+              continue
+            }
+
+            break
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Breakdown>, I>>(base?: I): Breakdown {
+    return Breakdown.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<Breakdown>, I>>(object: I): Breakdown {
+    const message = createBaseBreakdown()
+    message.codeDeltas = object.codeDeltas?.map((e) => e) || []
+    message.counts = object.counts?.map((e) => BigInt(e)) || []
     return message
   },
 }
@@ -1119,6 +1296,10 @@ function createBaseLogLine(): LogLine {
     attempts: 0,
     userAgent: '',
     weight: 0,
+    query: '',
+    referrer: '',
+    requestId: '',
+    tlsVersion: '',
   }
 }
 
@@ -1205,6 +1386,18 @@ export const LogLine: MessageFns<LogLine> = {
     }
     if (message.weight !== 0) {
       writer.uint32(153).double(message.weight)
+    }
+    if (message.query !== '') {
+      writer.uint32(162).string(message.query)
+    }
+    if (message.referrer !== '') {
+      writer.uint32(170).string(message.referrer)
+    }
+    if (message.requestId !== '') {
+      writer.uint32(178).string(message.requestId)
+    }
+    if (message.tlsVersion !== '') {
+      writer.uint32(186).string(message.tlsVersion)
     }
     return writer
   },
@@ -1374,6 +1567,38 @@ export const LogLine: MessageFns<LogLine> = {
             message.weight = reader.double()
             continue
           }
+          case 20: {
+            if (tag !== 162) {
+              break
+            }
+
+            message.query = reader.string()
+            continue
+          }
+          case 21: {
+            if (tag !== 170) {
+              break
+            }
+
+            message.referrer = reader.string()
+            continue
+          }
+          case 22: {
+            if (tag !== 178) {
+              break
+            }
+
+            message.requestId = reader.string()
+            continue
+          }
+          case 23: {
+            if (tag !== 186) {
+              break
+            }
+
+            message.tlsVersion = reader.string()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -1417,6 +1642,10 @@ export const LogLine: MessageFns<LogLine> = {
     message.attempts = object.attempts ?? 0
     message.userAgent = object.userAgent ?? ''
     message.weight = object.weight ?? 0
+    message.query = object.query ?? ''
+    message.referrer = object.referrer ?? ''
+    message.requestId = object.requestId ?? ''
+    message.tlsVersion = object.tlsVersion ?? ''
     return message
   },
 }

@@ -27,6 +27,10 @@ const LINE: Line = {
   attempts: 1,
   userAgent: '',
   weight: 1,
+  query: '',
+  referrer: '',
+  requestId: '',
+  tlsVersion: '',
 }
 
 /** Marsaglia's xorshift32, begun anew for each run, so that each chooses the same lines. */

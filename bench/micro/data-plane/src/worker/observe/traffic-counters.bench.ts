@@ -1,4 +1,9 @@
 /** Counting an exchange, with one router in use and with 10,000 in turn, and the report of a second. */
+import { Outcome } from '@sluice/proto'
+import {
+  breakdownCode,
+  statusClassOf,
+} from '../../../../../../data-plane/src/worker/observe/breakdown.ts'
 import {
   type TrafficCounter,
   TrafficCounters,
@@ -15,7 +20,10 @@ const DURATIONS = 1_000
 function addTo(counters: readonly TrafficCounter[]): void {
   for (let count = 0; count < OPERATIONS; count += 1) {
     const durationUs = DURATION_US_MIN + (count % DURATIONS)
-    counters[count % counters.length]?.add(200, BYTES_IN, BYTES_OUT, durationUs)
+    const counter = counters[count % counters.length]
+    const code = breakdownCode(Outcome.ORIGIN_ANSWERED, 'GET', 1, statusClassOf(200))
+    counter?.add(code, BYTES_IN, BYTES_OUT, durationUs)
+    counter?.addAnswer(durationUs - 1)
   }
 }
 
@@ -45,8 +53,8 @@ function reporting(): MicroCase {
         all.of(`r${router}`, 'service'),
       )
       addTo(counters)
-      const { numbers, latency } = all.take(0)
-      return numbers.length + latency.length
+      const { numbers, pairs } = all.take(0)
+      return numbers.length + pairs.length
     },
   }
 }

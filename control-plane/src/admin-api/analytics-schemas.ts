@@ -1,0 +1,60 @@
+/** What questions about traffic are answered with. */
+import { Type } from 'typebox'
+import { dimensions } from '../telemetry/analytics.ts'
+import { statuses } from '../telemetry/breakdown.ts'
+
+const Time = Type.String({ format: 'date-time' })
+const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+
+const Latency = Type.Unsafe<{
+  count: number
+  meanMs: number
+  percentilesMs: readonly number[]
+} | null>({
+  type: ['object', 'null'],
+  properties: {
+    count: { type: 'integer' },
+    meanMs: { type: 'number' },
+    percentilesMs: { type: 'array', items: { type: 'number' } },
+  },
+  required: ['count', 'meanMs', 'percentilesMs'],
+})
+
+export const AnalyticsAnswer = Type.Object(
+  {
+    from: Time,
+    to: Time,
+    stepMs: Type.Integer(),
+    resolutionMs: Type.Integer({ description: 'of the coarsest rows that were summed' }),
+    by: Type.Array(Type.Enum([...dimensions])),
+    series: Type.Array(
+      Type.Object({
+        key: Type.Unsafe<Partial<Record<(typeof dimensions)[number], string>>>({
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          description: 'a value for each dimension of `by`',
+        }),
+        points: Type.Array(
+          Type.Object({
+            time: Time,
+            requests: Type.Integer(),
+            statuses: Type.Unsafe<Record<(typeof statuses)[number], number>>({
+              type: 'object',
+              properties: Object.fromEntries(
+                statuses.map((status) => [status, { type: 'integer' }]),
+              ),
+              required: [...statuses],
+            }),
+            errors: Type.Integer({ description: '5xx, and requests without a status' }),
+            bytesIn: NullableInteger,
+            bytesOut: NullableInteger,
+            retries: NullableInteger,
+            latency: Latency,
+            firstByte: Latency,
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'Analytics' },
+)
