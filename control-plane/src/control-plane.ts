@@ -8,6 +8,7 @@ import { FleetServer } from './fleet/fleet-server.ts'
 import { HistoryGuard } from './fleet/history-guard.ts'
 import { JoinTokens } from './fleet/join-tokens.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
+import { StageWatch } from './fleet/stage-watch.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
 import { Drafts } from './publishing/drafts.ts'
 import { Publisher } from './publishing/publisher.ts'
@@ -104,6 +105,8 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   })
   cleanups.add(() => fleet.stop())
 
+  const stages = new StageWatch({ db, publisher, nodes, telemetry, now, log })
+  cleanups.add(() => stages.stop())
   const archive = new VersionArchive(db)
   const drafts = new Drafts({ db, publisher, now })
   const parts = {
@@ -113,6 +116,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     archive,
     nodes,
     history,
+    stages,
     joinTokens,
     telemetry,
     softwareVersion,

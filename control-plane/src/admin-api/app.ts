@@ -23,6 +23,7 @@ import { present } from './representation.ts'
 import { resourceRoutes } from './resource-routes.ts'
 import { responses } from './schemas.ts'
 import { settingsRoutes } from './settings-routes.ts'
+import { stageRoutes } from './stage-routes.ts'
 import { statusRoutes } from './status-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 import { transferRoutes } from './transfer-routes.ts'
@@ -85,6 +86,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     archive,
     nodes,
     history,
+    stages,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -98,11 +100,12 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     archive,
     nodes,
     history,
+    stages,
     joinTokens,
     telemetry,
     softwareVersion,
     now,
-    writer: new ConfigurationWriter(publisher, drafts, keys),
+    writer: new ConfigurationWriter({ publisher, drafts, keys, stages }),
     startedAtMs: now(),
   }
   for (const collection of collections) {
@@ -117,6 +120,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(joinTokenRoutes, parts)
   await app.register(nodeRoutes, parts)
   await app.register(historyRoutes, parts)
+  await app.register(stageRoutes, parts)
   await app.register(telemetryRoutes, parts)
   await app.register(logRoutes, parts)
   await app.register(statusRoutes, parts)

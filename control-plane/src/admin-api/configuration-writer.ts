@@ -1,11 +1,15 @@
 /** What the write routes share: a change is published, or put into the draft that the request names. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { describe } from '../model/kinds.ts'
+import type { StageWatch } from '../fleet/stage-watch.ts'
+import { describe, type Problem } from '../model/kinds.ts'
+import { Refusal } from '../model/refusal.ts'
+import { parseStagePlan, type StagePlan } from '../model/stage-plan.ts'
 import { type Change, changedId } from '../publishing/changes.ts'
 import type { Drafts } from '../publishing/drafts.ts'
 import type { Precondition } from '../publishing/preconditions.ts'
+import type { ChangeRequest, Publication } from '../publishing/publication.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
-import type { ChangeRequest, Publication, Publisher } from '../publishing/publisher.ts'
+import type { Publisher } from '../publishing/publisher.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { preconditionsOf } from './precondition-headers.ts'
 
@@ -15,17 +19,27 @@ export const author = 'admin'
 interface WriteQuery {
   readonly draft?: string
   readonly message?: string
+  readonly stage?: string
+}
+
+export interface WriterParts {
+  readonly publisher: Publisher
+  readonly drafts: Drafts
+  readonly keys: IdempotencyKeys
+  readonly stages: Pick<StageWatch, 'requireNodes'>
 }
 
 export class ConfigurationWriter {
   readonly #publisher: Publisher
   readonly #drafts: Drafts
   readonly #keys: IdempotencyKeys
+  readonly #stages: Pick<StageWatch, 'requireNodes'>
 
-  constructor(publisher: Publisher, drafts: Drafts, keys: IdempotencyKeys) {
+  constructor({ publisher, drafts, keys, stages }: WriterParts) {
     this.#publisher = publisher
     this.#drafts = drafts
     this.#keys = keys
+    this.#stages = stages
   }
 
   /** Returns the state to show the outcome from. */
@@ -53,7 +67,9 @@ export class ConfigurationWriter {
     },
   ): Promise<Partial<Publication> & Pick<Publication, 'changes'>> {
     const { draft } = request.query as WriteQuery
+    const stage = await this.stageOf(request)
     if (draft !== undefined) {
+      if (stage !== undefined) throw new Refusal('malformed', [stageOfDraft])
       const outcome = await this.#drafts.write(draft, { ...wanted, author })
       reply.header('sluice-draft', draft)
       return outcome
@@ -62,11 +78,21 @@ export class ConfigurationWriter {
     const publication = await this.#publisher.publish({
       ...wanted,
       author,
+      stage,
       message: messageOf(request) ?? wanted.message,
       ...(alongside !== undefined && { alongside }),
     })
     reply.header('sluice-version', publication.version)
     return publication
+  }
+
+  /** Which nodes are to have the version first; undefined: all at once. */
+  async stageOf({ query }: Pick<FastifyRequest, 'query'>): Promise<StagePlan | undefined> {
+    const { stage } = query as WriteQuery
+    if (stage === undefined) return undefined
+    const plan = parseStagePlan(stage)
+    await this.#stages.requireNodes(plan)
+    return plan
   }
 
   /** The newest configuration, or that of the draft which the query names. */
@@ -83,5 +109,12 @@ export function messageOf({ query, headers }: FastifyRequest): string | undefine
   const header = headers['sluice-message']
   return message ?? (typeof header === 'string' ? header : undefined)
 }
+
+const stageOfDraft: Problem = Object.freeze({
+  kind: '',
+  name: '',
+  field: 'stage',
+  reason: 'belongs to publishing, not to writing a draft',
+})
 
 const verbs = { create: 'create', replace: 'replace', put: 'set', patch: 'patch', remove: 'delete' }

@@ -33,7 +33,10 @@ const discardDraft = {
   response: responses({ 204: Type.Null({ description: 'discarded' }) }, 401, 404),
 }
 
-export const draftRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app, { drafts }) => {
+export const draftRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
+  app,
+  { drafts, writer },
+) => {
   app.get('/drafts', { schema: listDrafts }, async () => {
     const items = await drafts.list()
     return { items, total: items.length }
@@ -45,7 +48,8 @@ export const draftRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app,
   app.post('/drafts/:name/publish', { schema: publishDraft }, async (request, reply) => {
     const { name } = request.params
     const message = messageOf(request) ?? `publish draft ${name}`
-    const publication = await drafts.publish(name, { author, message })
+    const stage = await writer.stageOf(request)
+    const publication = await drafts.publish(name, { author, message, stage })
     reply.header('sluice-version', publication.version)
     return publication
   })

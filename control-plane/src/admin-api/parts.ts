@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { HistoryGuard } from '../fleet/history-guard.ts'
 import type { JoinTokens } from '../fleet/join-tokens.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
+import type { StageWatch } from '../fleet/stage-watch.ts'
 import type { Drafts } from '../publishing/drafts.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { VersionArchive } from '../publishing/version-archive.ts'
@@ -19,6 +20,7 @@ export interface AdminApiOptions {
   readonly archive: VersionArchive
   readonly nodes: NodeRegistry
   readonly history: HistoryGuard
+  readonly stages: StageWatch
   readonly joinTokens: JoinTokens
   readonly telemetry: Telemetry
   readonly softwareVersion: string

@@ -34,6 +34,7 @@ const refusals: Record<RefusalCode, Definition> = {
   'not-found': { slug: 'not-found', title: 'Not found', status: 404 },
   'name-taken': { slug: 'name-taken', title: 'The name is taken', status: 409 },
   conflict: { slug: 'conflict', title: 'The draft conflicts with what was published', status: 409 },
+  staged: { slug: 'stage-open', title: 'A version is being published in stages', status: 409 },
   referenced: { slug: 'still-referenced', title: 'The resource is still used', status: 409 },
 }
 

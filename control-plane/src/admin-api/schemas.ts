@@ -12,6 +12,7 @@ import {
   Service,
   Settings,
 } from '../model/resources.ts'
+import { stageLimits } from '../model/stage-plan.ts'
 
 export const pageLimits = Object.freeze({ default: 100, max: 1_000 })
 
@@ -42,6 +43,13 @@ export const MessageQuery = Type.Object(
       Type.String({
         maxLength: limits.messageCharactersMax,
         description: 'why, kept with the version',
+      }),
+    ),
+    stage: Type.Optional(
+      Type.String({
+        maxLength: stageLimits.textCharactersMax,
+        description:
+          'to some nodes first, like canary=label:site=berlin,hold=2m,max-5xx=1%,max-p99=+50%',
       }),
     ),
   },

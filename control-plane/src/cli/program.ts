@@ -9,6 +9,7 @@ import { addExplainCommand } from './commands/explain.ts'
 import { addHistoryCommands } from './commands/history.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
+import { addStageCommands } from './commands/stages.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTokenCommands } from './commands/tokens.ts'
 import { addTrafficCommands } from './commands/traffic.ts'
@@ -92,6 +93,7 @@ function buildProgram(
   addHistoryCommands(program, run)
   addTokenCommands(program, run)
   addVersionCommands(program, run)
+  addStageCommands(program, run)
   addDraftCommands(program, run)
   addExplainCommand(program, run)
   addTransferCommands(program, run)

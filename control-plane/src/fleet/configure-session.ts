@@ -83,7 +83,7 @@ export class ConfigureSession implements LiveSession {
 
   /** Sends the newest version, unless the node has it, refused it, or still works on another one. */
   offer(): void {
-    const newest = this.#options.versions.current()
+    const newest = this.#options.versions.currentFor(this.#options.node)
     if (
       newest === undefined ||
       !this.#isAdmitted ||
@@ -283,7 +283,7 @@ export class ConfigureSession implements LiveSession {
   /** A node may also answer late for the newest version, which it was sent on the stream before. */
   #assertSent(what: string, version: bigint, hash: string): void {
     const { node, versions } = this.#options
-    const newest = versions.current()
+    const newest = versions.currentFor(node)
     const isNewest = newest?.number === version && newest.viewFor(node.labels).hash === hash
     if (!isNewest && this.#sent.get(version) !== hash) {
       throw invalid(`${what}: version ${version} with this hash was not sent on this stream`)

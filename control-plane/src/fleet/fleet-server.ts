@@ -126,6 +126,7 @@ export class FleetServer {
     }, identityCheckedEveryMs)
     this.#subscriptions.push(
       versions.onPublished(() => this.#sessions.offerAll()),
+      versions.onStageEnded(() => this.#sessions.offerAll()),
       history.onSettled(() => this.#sessions.offerAll()),
       registry.onDraining((nodeId, isDraining) => this.#sessions.drainNode(nodeId, isDraining)),
       registry.onRevoked((nodeId) => {

@@ -15,6 +15,11 @@ export const fleetLimits = Object.freeze({
   /** How long an expired token is kept to be able to say so. */
   joinTokenRememberedMs: 7 * 86_400_000,
 
+  /** How often an open stage is looked at, and how long its nodes may take to apply the version. */
+  stageLookMs: 500,
+  stageApplyMs: 60_000,
+  stagesShownMax: 50,
+
   bootIdCharactersMax: 64,
   softwareVersionCharactersMax: 64,
   featuresMax: 64,

@@ -18,6 +18,7 @@ import {
   updateNode,
 } from '../store/nodes.ts'
 import { AppliedAnswers } from './applied-answers.ts'
+import { readLabels } from './labels.ts'
 import { fleetTimings } from './limits.ts'
 import {
   type LiveNode,
@@ -275,8 +276,8 @@ export class NodeRegistry {
   }
 
   #toView(row: NodeRecord): NodeView {
-    const newest = this.#versions.current()
-    return presentNode(row, this.#live.get(row.id), newest, this.#now())
+    const desired = this.#versions.currentFor({ name: row.name, labels: readLabels(row.labels) })
+    return presentNode(row, this.#live.get(row.id), desired, this.#now())
   }
 }
 

@@ -82,7 +82,7 @@ export interface LiveNode {
   savedAtMs: number
 }
 
-/** `newest`: undefined before the first version. */
+/** `newest`: what it should run; undefined before the first version. */
 export function presentNode(
   row: NodeRecord,
   live: LiveNode | undefined,

@@ -11,6 +11,8 @@ export type RefusalCode =
   | 'referenced'
   /** A draft and what was published since change the same. */
   | 'conflict'
+  /** A version is at some nodes first, and nothing is published until that has ended. */
+  | 'staged'
 
 export class Refusal extends Error {
   override readonly name = 'Refusal'

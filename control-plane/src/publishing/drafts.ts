@@ -23,8 +23,9 @@ import {
 import type { Change } from './changes.ts'
 import { conflictProblem, type DraftChange, readChange } from './draft-view.ts'
 import { requirePreconditions } from './preconditions.ts'
+import type { ChangeOutcome, ChangeRequest, Publication } from './publication.ts'
 import type { PublishedState } from './published-state.ts'
-import type { ChangeOutcome, ChangeRequest, Publication, Publisher } from './publisher.ts'
+import type { Publisher } from './publisher.ts'
 
 export interface DraftSummary {
   readonly name: string

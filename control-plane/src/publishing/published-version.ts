@@ -14,6 +14,10 @@ export interface PublishedVersion {
 export interface VersionSource {
   /** The newest version; undefined before the first one is published. */
   current(): PublishedVersion | undefined
+  /** What a node should run: the newest version, or the one before it while that is at other nodes first. */
+  currentFor(node: { readonly name: string; readonly labels: Labels }): PublishedVersion | undefined
+  /** Calls back when what was at some nodes first is for all, or for none. */
+  onStageEnded(listener: () => void): () => void
   /** Calls back after each publish. Returns the function that ends the subscription. */
   onPublished(listener: (version: PublishedVersion) => void): () => void
 }

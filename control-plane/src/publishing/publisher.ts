@@ -3,7 +3,6 @@
  * and changed resources in one transaction, and only then tells the listeners. One change at a time; the
  * newest version with its encoded resources is kept in memory, so reading never touches the database.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { CertificateAuthority } from '../certificates/authority.ts'
 import {
   type Configuration,
@@ -12,18 +11,32 @@ import {
   keyOf,
   type ResourceId,
 } from '../model/configuration.ts'
-import { differenceOf, type FieldDifference } from '../model/difference.ts'
+import { differenceOf } from '../model/difference.ts'
 import type { Problem } from '../model/kinds.ts'
+import type { Labels } from '../model/labels.ts'
 import { limits } from '../model/limits.ts'
+import { Refusal } from '../model/refusal.ts'
 import type { Resource } from '../model/resources.ts'
+import { isInStage, type StagePlan } from '../model/stage-plan.ts'
 import { findWarnings } from '../model/warnings.ts'
 import type { Database } from '../store/database.ts'
+import { insertStage, updateStage } from '../store/stages.ts'
 import type { Vault } from '../store/vault.ts'
 import { CertificateDesk, isDueForRenewal } from './certificates.ts'
 import { type Change, resolveChanges } from './changes.ts'
 import { KeyRing, type PrivateKey } from './key-ring.ts'
-import { type Precondition, requirePreconditions } from './preconditions.ts'
+import { loadOpenStage, type OpenStage, toStageRow } from './open-stage.ts'
+import { requirePreconditions } from './preconditions.ts'
 import { type Candidate, prepare, resolveDocuments, toCandidate } from './preparation.ts'
+import {
+  type ChangeRequest,
+  type Decision,
+  isUnchanged,
+  outcomeOf,
+  type Plan,
+  type Publication,
+  type ResolvedResources,
+} from './publication.ts'
 import type { PublishedState, ResourceRecord } from './published-state.ts'
 import type { PublishedVersion, VersionSource } from './published-version.ts'
 import { type Alongside, loadNewest, type NewestVersion, storeVersion } from './version-records.ts'
@@ -35,59 +48,22 @@ export interface PublisherOptions {
   readonly now: () => number
 }
 
-export interface ChangeRequest {
+interface VersionContent {
   readonly author: string
   readonly message: string
-  /** As a function: decided by the newest state, in the turn of this request. */
-  readonly changes: readonly Change[] | ((state: PublishedState) => readonly Change[])
-  readonly preconditions?: readonly Precondition[]
-  /** Private keys of certificates that are restored, where they may not be stored yet. */
-  readonly keys?: readonly PrivateKey[]
-  /** What is stored in the transaction of the version, or not at all. */
-  readonly alongside?: Alongside
-}
-
-export interface ChangeOutcome extends ResourceId {
-  readonly change: 'created' | 'replaced' | 'unchanged' | 'removed'
-}
-
-export interface Publication {
-  /** The version that holds the changes; 0: nothing was ever published. */
-  readonly version: number
-  readonly changes: readonly ChangeOutcome[]
-  /** About the resources that were written. */
-  readonly warnings: readonly Problem[]
-}
-
-export interface PlannedOutcome extends ChangeOutcome {
-  readonly fields: readonly FieldDifference[]
-}
-
-/** What a request would do if it were published now. */
-export interface Plan {
-  /** The version that the changes would be made to; 0: there is none. */
-  readonly baseVersion: number
-  readonly changes: readonly PlannedOutcome[]
-  readonly warnings: readonly Problem[]
-}
-
-/** A request against the newest state, checked, and not made yet. */
-interface Decision {
-  readonly candidates: readonly Candidate[]
-  /** Of the candidates, those that are not what there is already. */
   readonly put: readonly Candidate[]
   readonly removed: readonly ResourceId[]
   readonly keys: readonly PrivateKey[]
-  readonly outcomes: readonly ChangeOutcome[]
-  readonly warnings: readonly Problem[]
-}
-
-export interface ResolvedResources {
-  readonly resources: readonly Resource[]
-  readonly removed: readonly ResourceId[]
 }
 
 type Listener = (version: PublishedVersion) => void
+
+const noBase: Problem = Object.freeze({
+  kind: '',
+  name: '',
+  field: 'stage',
+  reason: 'has no version before it that nodes could go back to',
+})
 
 /** Names the program itself as the author of a version. */
 const systemAuthor = 'control-plane'
@@ -98,7 +74,9 @@ export class Publisher implements VersionSource {
   readonly #ring: KeyRing
   readonly #desk: CertificateDesk
   readonly #listeners = new Set<Listener>()
+  readonly #stageListeners = new Set<() => void>()
   #newest: NewestVersion
+  #stage: OpenStage | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(options: PublisherOptions, ring: KeyRing, newest: NewestVersion) {
@@ -114,6 +92,7 @@ export class Publisher implements VersionSource {
     const ring = await KeyRing.open(options.db, options.vault)
     const newest = await loadNewest(options.db, ring)
     const publisher = new Publisher(options, ring, newest)
+    publisher.#stage = await loadOpenStage(options.db, ring)
     await publisher.#encodeAnew()
     return publisher
   }
@@ -135,6 +114,22 @@ export class Publisher implements VersionSource {
 
   current(): PublishedVersion | undefined {
     return this.#newest.published
+  }
+
+  currentFor(node: { readonly name: string; readonly labels: Labels }) {
+    const stage = this.#stage
+    if (stage === undefined || isInStage(stage.plan.selector, node)) return this.current()
+    return stage.base.published
+  }
+
+  /** Undefined: every node should run the newest version. */
+  get stage(): OpenStage | undefined {
+    return this.#stage
+  }
+
+  onStageEnded(listener: () => void): () => void {
+    this.#stageListeners.add(listener)
+    return () => this.#stageListeners.delete(listener)
   }
 
   onPublished(listener: Listener): () => void {
@@ -181,13 +176,61 @@ export class Publisher implements VersionSource {
     )
   }
 
+  /** Lets all nodes have the version of the stage that is open. */
+  promote(reason: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { version } = this.#requireStage()
+      const ended_at_ms = this.#now()
+      await updateStage(this.#db, version, { state: 'promoted', reason, ended_at_ms })
+      this.#stage = undefined
+      for (const listener of this.#stageListeners) listener()
+    })
+  }
+
+  /** Makes the configuration what it was before the stage that is open, as a version for all nodes. */
+  withdraw(reason: string, author: string = systemAuthor): Promise<void> {
+    return this.#inTurn(async () => {
+      const { version, base, plan } = this.#requireStage()
+      const { state } = this
+      const message = `withdraw version ${version} of stage ${plan.name}: ${reason}`
+      await this.#commit({
+        author,
+        message: message.slice(0, limits.messageCharactersMax),
+        put: [...base.state.records].filter((record) => !isUnchanged(record, state)),
+        removed: Array.from(state.records, ({ resource }) => idOf(resource)).filter(
+          (id) => base.state.find(id) === undefined,
+        ),
+        keys: [],
+        alongside: (transaction) =>
+          updateStage(transaction, version, {
+            state: 'withdrawn',
+            reason,
+            ended_at_ms: this.#now(),
+          }),
+        stage: undefined,
+      })
+      for (const listener of this.#stageListeners) listener()
+    })
+  }
+
+  /** A paused stage is neither promoted nor withdrawn by itself. */
+  pauseStage(isPaused: boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      const stage = this.#requireStage()
+      const state = isPaused ? 'paused' : 'running'
+      await updateStage(this.#db, stage.version, { state })
+      this.#stage = { ...stage, isPaused }
+    })
+  }
+
   /** Issues internal certificates anew of which two thirds of the life are over. Returns their names. */
   async renewInternalCertificates(): Promise<string[]> {
     const due = [...this.state.configuration.certificates.values()].filter(
       (certificate) =>
         certificate.source === 'internal' && isDueForRenewal(certificate, this.#now()),
     )
-    if (due.length === 0) return []
+    // While a stage is open nothing is published; there is a third of a life left to come again.
+    if (due.length === 0 || this.#stage !== undefined) return []
     const changes = due.map(({ name, labels, hosts }): Change => {
       const spec = { name, labels, source: 'internal' as const, hosts }
       return { op: 'put', document: { kind: 'certificate', spec } }
@@ -199,6 +242,7 @@ export class Publisher implements VersionSource {
   /** The newest configuration once more, under a number after this one. Returns the newest version's number. */
   publishBeyond(number: number, author: string): Promise<number> {
     return this.#inTurn(async () => {
+      this.#requireNoStage()
       const { row } = this.#newest
       if (row !== undefined && row.number <= number) {
         const message = `goes on after version ${number}`
@@ -217,11 +261,13 @@ export class Publisher implements VersionSource {
   }
 
   async #publish(request: ChangeRequest): Promise<Publication> {
-    const { author, message, alongside } = request
+    const { author, message, alongside, stage: plan } = request
     const { candidates, put, removed, keys, outcomes, warnings } = await this.#decide(request)
     if (put.length > 0 || removed.length > 0) {
       const whole = [...put, ...this.#firstSettings(candidates)]
-      await this.#commit({ author, message, put: whole, removed, keys, alongside })
+      const version = { author, message, put: whole, removed, keys }
+      if (plan === undefined) await this.#commit({ ...version, alongside })
+      else await this.#commitStaged(version, plan, alongside)
     } else {
       await alongside?.(this.#db)
     }
@@ -233,6 +279,7 @@ export class Publisher implements VersionSource {
     keys: given = [],
     preconditions = [],
   }: ChangeRequest): Promise<Decision> {
+    this.#requireNoStage()
     const before = this.state
     requirePreconditions(preconditions, before)
     const wanted = typeof changes === 'function' ? changes(before) : changes
@@ -264,20 +311,52 @@ export class Publisher implements VersionSource {
     return hasSettings ? [] : [toCandidate({ kind: 'settings', spec: DEFAULT_SETTINGS }, () => '')]
   }
 
-  async #commit(draft: {
-    readonly author: string
-    readonly message: string
-    readonly put: readonly Candidate[]
-    readonly removed: readonly ResourceId[]
-    readonly keys: readonly PrivateKey[]
-    readonly alongside?: Alongside | undefined
-    readonly numberMin?: number
-  }): Promise<void> {
+  async #commitStaged(
+    version: VersionContent,
+    plan: StagePlan,
+    alongside: Alongside | undefined,
+  ): Promise<void> {
+    const base = this.#newest
+    if (base.row === undefined) throw new Refusal('malformed', [noBase])
+    const { author } = version
+    const number = base.row.number + 1
+    const startedAtMs = this.#now()
+    const stage = { plan, version: number, base, author, isPaused: false, startedAtMs }
+    await this.#commit({
+      ...version,
+      stage,
+      alongside: async (transaction) => {
+        await alongside?.(transaction)
+        await insertStage(transaction, toStageRow(stage))
+      },
+    })
+  }
+
+  #requireStage(): OpenStage {
+    if (this.#stage === undefined) throw new Refusal('not-found', [], 'no stage is open')
+    return this.#stage
+  }
+
+  #requireNoStage(): void {
+    if (this.#stage === undefined) return
+    const { plan, version } = this.#stage
+    const detail = `version ${version} is in stage "${plan.name}", and nothing else is published until it is promoted or withdrawn: sluice stage promote, or sluice stage withdraw`
+    throw new Refusal('staged', [], detail)
+  }
+
+  async #commit(
+    draft: VersionContent & {
+      readonly alongside?: Alongside | undefined
+      readonly numberMin?: number
+      readonly stage?: OpenStage | undefined
+    },
+  ): Promise<void> {
     const createdAtMs = this.#now()
     const put = draft.put.map((candidate) => this.#toRecord(candidate, createdAtMs))
     const next = { ...draft, put, createdAtMs }
     this.#newest = await storeVersion(this.#db, this.#ring, this.#newest, next)
     this.#ring.remember(draft.keys)
+    if ('stage' in draft) this.#stage = draft.stage
     const { published } = this.#newest
     if (published === undefined) return
     for (const listener of this.#listeners) listener(published)
@@ -314,17 +393,4 @@ export class Publisher implements VersionSource {
     const written = candidates.map(({ resource }) => idOf(resource))
     return findWarnings(next, written, this.#now()).slice(0, limits.problemsMax)
   }
-}
-
-function isUnchanged({ resource, digest }: Candidate, before: PublishedState): boolean {
-  const existing = before.find(idOf(resource))
-  if (existing === undefined || !Buffer.from(existing.digest).equals(digest)) return false
-  // Labels, and where a certificate came from, do not reach the nodes, so the digest does not tell.
-  return isDeepStrictEqual(existing.resource.spec, resource.spec)
-}
-
-function outcomeOf(candidate: Candidate, before: PublishedState): ChangeOutcome {
-  const id = idOf(candidate.resource)
-  if (before.find(id) === undefined) return { ...id, change: 'created' }
-  return { ...id, change: isUnchanged(candidate, before) ? 'unchanged' : 'replaced' }
 }

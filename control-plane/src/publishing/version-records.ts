@@ -7,10 +7,12 @@ import type { Database } from '../store/database.ts'
 import {
   currentResources,
   endResources,
+  findVersion,
   insertResources,
   insertVersion,
   newestVersion,
   type ResourceRow,
+  resourcesAt,
   type VersionRow,
 } from '../store/versions.ts'
 import type { KeyRing, PrivateKey } from './key-ring.ts'
@@ -48,6 +50,19 @@ export async function loadNewest(db: Database, keys: KeyRing): Promise<NewestVer
   const rows = await currentResources(db)
   const state = PublishedState.empty.with(rows.map((resource) => toRecord(resource, keys)))
   return { row, state, published: toPublished(row.number, state.hash, state, row) }
+}
+
+/** A version that is not the newest, as that was while it was. */
+export async function loadVersion(
+  db: Database,
+  keys: KeyRing,
+  number: number,
+): Promise<NewestVersion> {
+  const row = await findVersion(db, number)
+  if (row === undefined) throw new Error(`version ${number} is not in the database`)
+  const rows = await resourcesAt(db, number)
+  const state = PublishedState.empty.with(rows.map((resource) => toRecord(resource, keys)))
+  return { row, state, published: toPublished(number, state.hash, state, row) }
 }
 
 /** Numbers a draft and stores it in one transaction, all or nothing. */

@@ -13,6 +13,7 @@ import * as configuration001 from './migrations/001-configuration.ts'
 import * as fleet002 from './migrations/002-fleet.ts'
 import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
+import * as stages005 from './migrations/005-stages.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import * as analytics002 from './telemetry-migrations/002-analytics.ts'
@@ -33,6 +34,7 @@ export function openDatabase(file: string): Promise<Database> {
     '002-fleet': fleet002,
     '003-history': history003,
     '004-delivery': delivery004,
+    '005-stages': stages005,
   })
 }
 

@@ -1,9 +1,10 @@
-/** The rows of the tables that 003-history adds. */
+/** The rows of the tables that 003-history and 005-stages add. */
 
 export interface HistoryTables {
   draft: DraftTable
   draft_change: DraftChangeTable
   idempotency_key: IdempotencyKeyTable
+  stage: StageTable
 }
 
 /** Changes that are gathered to be published as one version. */
@@ -39,4 +40,19 @@ export interface IdempotencyKeyTable {
   headers: string | null
   body: string | null
   created_at_ms: number
+}
+
+/** A version that some nodes get before the others. */
+export interface StageTable {
+  version: number
+  /** What the others run meanwhile. */
+  base_version: number
+  author: string
+  /** JSON of a StagePlan. */
+  plan: string
+  state: 'running' | 'paused' | 'promoted' | 'withdrawn'
+  /** Why it is in this state. */
+  reason: string
+  started_at_ms: number
+  ended_at_ms: number | null
 }

@@ -56,13 +56,10 @@ export function currentResources(db: Database): Promise<ResourceRow[]> {
 }
 
 /** What the configuration was in one version. */
-export function resourcesAt(
-  db: Database,
-  version: number,
-): Promise<Pick<ResourceRow, 'kind' | 'name' | 'body'>[]> {
+export function resourcesAt(db: Database, version: number): Promise<ResourceRow[]> {
   return db
     .selectFrom('resource')
-    .select(['kind', 'name', 'body'])
+    .selectAll()
     .where('since_version', '<=', version)
     .where((is) => is.or([is('until_version', 'is', null), is('until_version', '>', version)]))
     .orderBy('kind')

@@ -59,26 +59,34 @@ interface Stored {
   /** One for each batch. */
   readonly results: readonly StoreResult[]
   readonly added: StoredRows
+  /** The minute rows, as they came. */
+  readonly traffic: readonly TrafficRecord[]
+}
+
+/** Told of what is on the disk. */
+export interface IngestListener {
+  logs(): void
+  /** What was counted since what was told before. */
+  traffic(rows: readonly TrafficRecord[]): void
 }
 
 export class Ingest {
   readonly #db: TelemetryDatabase
   readonly #now: () => number
   readonly #rows: StoredRows
-  readonly #onLogs: () => void
+  readonly #onStored: IngestListener
   readonly #waiting: WaitingBatch[] = []
   #draining: Promise<void> | undefined
 
-  /** `onLogs`: lines are on the disk. */
   constructor(
     { db, now }: { readonly db: TelemetryDatabase; readonly now: () => number },
     rows: StoredRows,
-    onLogs: () => void,
+    onStored: IngestListener,
   ) {
     this.#db = db
     this.#rows = rows
     this.#now = now
-    this.#onLogs = onLogs
+    this.#onStored = onStored
   }
 
   storeCounters(nodeId: string, batch: CounterBatch): Promise<StoreResult> {
@@ -150,7 +158,8 @@ export class Ingest {
     this.#rows.traffic += stored.added.traffic
     this.#rows.logs += stored.added.logs
     for (const [index, result] of stored.results.entries()) group[index]?.settle(result)
-    if (stored.added.logs > 0) this.#onLogs()
+    if (stored.added.logs > 0) this.#onStored.logs()
+    if (stored.traffic.length > 0) this.#onStored.traffic(stored.traffic)
   }
 
   /** One batch that cannot be stored must not take the others of its group with it. */
@@ -193,7 +202,7 @@ export class Ingest {
       stored_at_ms: nowMs,
     }))
     if (stored.length > 0) await saveBatchSequences(tx, stored)
-    return { results, added }
+    return { results, added, traffic }
   }
 }
 

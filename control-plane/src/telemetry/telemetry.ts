@@ -1,7 +1,7 @@
 /** What nodes counted and sampled: stored, asked for, and removed in time. Owns telemetry.db's content. */
 import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
-import { makeCommitsDurable } from '../store/telemetry.ts'
+import { makeCommitsDurable, type TrafficRecord } from '../store/telemetry.ts'
 import { type AnalyticsAnswer, type AnalyticsQuery, queryAnalytics } from './analytics.ts'
 import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
 import { telemetryLimits as limits } from './limits.ts'
@@ -27,6 +27,7 @@ export class Telemetry {
   readonly #options: TelemetryOptions
   readonly #feed: LogFeed
   readonly #ingest: Ingest
+  readonly #trafficListeners = new Set<(rows: readonly TrafficRecord[]) => void>()
   readonly #retention: Retention
   readonly #timer: NodeJS.Timeout
   #retaining: Promise<void> | undefined
@@ -34,7 +35,12 @@ export class Telemetry {
   private constructor(options: TelemetryOptions, rows: StoredRows) {
     this.#options = options
     this.#feed = new LogFeed(options.db, options.nodes)
-    this.#ingest = new Ingest(options, rows, () => this.#feed.changed())
+    this.#ingest = new Ingest(options, rows, {
+      logs: () => this.#feed.changed(),
+      traffic: (counted) => {
+        for (const listener of this.#trafficListeners) listener(counted)
+      },
+    })
     this.#retention = new Retention(options.db, rows, limits)
     this.#timer = setInterval(() => this.#retain(), limits.retentionIntervalMs)
     this.#timer.unref()
@@ -52,6 +58,12 @@ export class Telemetry {
 
   storeLogs(nodeId: string, batch: LogBatch): Promise<StoreResult> {
     return this.#noticeLoss(nodeId, batch.bootId, this.#ingest.storeLogs(nodeId, batch))
+  }
+
+  /** Calls back with what was counted, once it is stored. Returns the function that ends the subscription. */
+  onTraffic(listener: (rows: readonly TrafficRecord[]) => void): () => void {
+    this.#trafficListeners.add(listener)
+    return () => this.#trafficListeners.delete(listener)
   }
 
   queryTraffic(query: TrafficQuery): Promise<TrafficAnswer> {

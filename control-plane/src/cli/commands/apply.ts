@@ -19,6 +19,7 @@ import {
 } from '../failures.ts'
 import { type RunAction, type Session, show } from '../session.ts'
 import { collect, parseSelector } from '../values.ts'
+import { stageOption } from './stages.ts'
 
 interface FileOptions {
   readonly file: readonly string[]
@@ -29,6 +30,7 @@ interface FileOptions {
 interface ApplyOptions extends FileOptions {
   readonly message?: string
   readonly draft?: string
+  readonly stage?: string
 }
 
 interface Plan {
@@ -40,6 +42,7 @@ export function addApplyCommands(program: Command, run: RunAction): void {
   withFiles(program.command('apply'))
     .option('--message <text>', 'why, kept with the version')
     .option('--draft <name>', 'put it into this draft instead of publishing it')
+    .addOption(stageOption())
     .description('create or replace what the files describe: all in one version, or nothing')
     .action((options: ApplyOptions) => run((session) => apply(session, options)))
   withFiles(program.command('plan'))
@@ -68,10 +71,10 @@ function withFiles(command: Command): Command {
 }
 
 async function apply(session: Session, options: ApplyOptions): Promise<void> {
-  const { message, draft } = options
+  const { message, draft, stage } = options
   await sendFiles('apply', options, async (content) => {
     const body = message === undefined ? content : { ...content, message }
-    const answer = await session.admin.send('POST', 'apply', { body, query: { draft } })
+    const answer = await session.admin.send('POST', 'apply', { body, query: { draft, stage } })
     show(session, answer.body as Applied, appliedText)
   })
 }

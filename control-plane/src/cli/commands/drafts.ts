@@ -5,6 +5,7 @@ import { exitCodes, type ProblemDetail, problemText } from '../failures.ts'
 import { type RunAction, show } from '../session.ts'
 import { table } from '../table.ts'
 import { timeText } from '../values.ts'
+import { stageOption } from './stages.ts'
 
 interface DraftSummary {
   readonly name: string
@@ -60,11 +61,12 @@ export function addDraftCommands(program: Command, run: RunAction): void {
   draft
     .command('publish <name>')
     .option('--message <text>', 'why, kept with the version')
+    .addOption(stageOption())
     .description('publish all changes of a draft as one version, or nothing')
-    .action((name: string, { message }: { message?: string }) =>
+    .action((name: string, { message, stage }: { message?: string; stage?: string }) =>
       run(async (session) => {
         const path = `${pathOf(name)}/publish`
-        const { body } = await session.admin.send('POST', path, { query: { message } })
+        const { body } = await session.admin.send('POST', path, { query: { message, stage } })
         show(session, body as Applied, appliedText)
       }),
     )

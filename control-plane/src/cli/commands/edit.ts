@@ -11,10 +11,12 @@ import { parseKind, type ResourceKind, settingsKind } from '../kinds.ts'
 import { yamlText } from '../resource-text.ts'
 import { type RunAction, type Session, show } from '../session.ts'
 import { pathOf } from './resources.ts'
+import { stageOption } from './stages.ts'
 
 interface EditOptions {
   readonly message?: string
   readonly draft?: string
+  readonly stage?: string
 }
 
 interface Edited {
@@ -30,6 +32,7 @@ export function addEditCommand(program: Command, run: RunAction): void {
     .argument('[name]', 'the object to edit; settings have none')
     .option('--message <text>', 'why, kept with the version')
     .option('--draft <name>', 'edit it in this draft instead of publishing it')
+    .addOption(stageOption())
     .description(
       'edit one object in $VISUAL or $EDITOR; what is refused comes back with the reason',
     )
@@ -84,7 +87,7 @@ type Outcome =
 
 async function put(
   session: Session,
-  { of, name, options: { draft, message } }: Edited,
+  { of, name, options: { draft, message, stage } }: Edited,
   { file, text, entityTag }: { file: string; text: string; entityTag: string | undefined },
 ): Promise<Outcome> {
   try {
@@ -96,7 +99,7 @@ async function put(
     const { kind: _, ...body } = document.resource
     try {
       const headers = entityTag === undefined ? {} : { 'if-match': entityTag }
-      const sent = { body, headers, query: { draft, message } }
+      const sent = { body, headers, query: { draft, message, stage } }
       const { version } = await session.admin.send('PUT', pathOf(of, name), sent)
       const changes = [{ kind: of.kind, name: name || of.kind, change: 'replaced' }]
       const where = draft === undefined ? { version: Number(version) } : { draft }

@@ -6,6 +6,7 @@ import { yamlText } from '../resource-text.ts'
 import { type RunAction, type Session, show } from '../session.ts'
 import { type Cell, table } from '../table.ts'
 import { timeText } from '../values.ts'
+import { stageOption } from './stages.ts'
 
 type Resource = Readonly<Record<string, unknown>>
 
@@ -39,6 +40,7 @@ export function addResourceCommands(program: Command, run: RunAction): void {
     .argument('<name>', 'the object to delete')
     .addOption(draftOption())
     .option('--message <text>', 'why, kept with the version')
+    .addOption(stageOption())
     .description('delete one object')
     .action((of: ResourceKind, name: string, query: Query) =>
       run((session) => remove(session, of, { name, query })),
@@ -75,14 +77,15 @@ async function showOne(
 interface Query {
   readonly draft?: string
   readonly message?: string
+  readonly stage?: string
 }
 
 async function remove(
   session: Session,
   of: ResourceKind,
-  { name, query: { draft, message } }: { readonly name: string; readonly query: Query },
+  { name, query: { draft, message, stage } }: { readonly name: string; readonly query: Query },
 ): Promise<void> {
-  const query = { draft, message }
+  const query = { draft, message, stage }
   const { version } = await session.admin.send('DELETE', pathOf(of, name), { query })
   const changes = [{ kind: of.kind, name, change: 'deleted' }]
   const where = draft === undefined ? { version: Number(version) } : { draft }

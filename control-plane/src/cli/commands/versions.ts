@@ -6,6 +6,7 @@ import { CommandFailure, exitCodes } from '../failures.ts'
 import { type RunAction, type Session, show } from '../session.ts'
 import { table } from '../table.ts'
 import { parseCount, timeText } from '../values.ts'
+import { stageOption } from './stages.ts'
 
 interface Version {
   readonly number: number
@@ -51,13 +52,20 @@ export function addVersionCommands(program: Command, run: RunAction): void {
     .argument('<number>', 'the version to go back to', parseCount)
     .option('--message <text>', 'why, kept with the new version')
     .option('--draft <name>', 'put the changes into this draft instead of publishing them')
+    .addOption(stageOption())
     .description('make the configuration what it was in a version, as a new version')
-    .action((number: number, { message, draft }: { message?: string; draft?: string }) =>
-      run(async (session) => {
-        const path = `versions/${number}/rollback`
-        const { body } = await session.admin.send('POST', path, { query: { message, draft } })
-        show(session, body as Applied, appliedText)
-      }),
+    .action(
+      (
+        number: number,
+        { message, draft, stage }: { message?: string; draft?: string; stage?: string },
+      ) =>
+        run(async (session) => {
+          const path = `versions/${number}/rollback`
+          const { body } = await session.admin.send('POST', path, {
+            query: { message, draft, stage },
+          })
+          show(session, body as Applied, appliedText)
+        }),
     )
 }
 

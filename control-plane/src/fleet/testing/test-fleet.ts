@@ -33,6 +33,14 @@ export class TestVersions implements VersionSource {
     return this.#current
   }
 
+  currentFor(): PublishedVersion | undefined {
+    return this.#current
+  }
+
+  onStageEnded(): () => void {
+    return ignore
+  }
+
   onPublished(listener: (version: PublishedVersion) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
