@@ -31,9 +31,9 @@ export const defaultLimits = Object.freeze({
    * keeps for good, so that a connection has one of them after a large answer, and not one for each write.
    */
   tlsWriteBytesMax: 16_256,
-  /** The same of connections that have sent so much already: fewer writes, and a buffer of that size for good. */
+  /** The same of a connection that has sent more than the second figure: fewer writes, and a buffer of that size. */
   tlsLargeWriteBytesMax: 65_024,
-  tlsLargeWriterAfterBytes: 262_144,
+  tlsSmallWritesBytesMax: 262_144,
   /** Such connections of a worker. More: they go on with small writes. */
   tlsLargeWritersMax: 256,
   /** Bytes waiting in a TLS socket before its source is paused. */
@@ -146,6 +146,8 @@ export const adjustableLimits: Readonly<Partial<Record<LimitName, Adjustable>>> 
   attemptsMax: { least: 1, most: 100, what: 'servers tried for one exchange' },
   clientConnectionsMax: { least: 1, most: 1_000_000, what: 'client connections of a worker' },
   connectionsPerClientMax: { least: 0, most: 1_000_000, what: 'connections of one client; 0: any' },
+  tlsSmallWritesBytesMax: { least: 0, most: GIBIBYTE, what: 'sent by TLS in small writes first' },
+  tlsLargeWritersMax: { least: 0, most: 1_000_000, what: 'TLS connections that then write large' },
   descriptorsReserved: { least: 0, most: 100_000, what: 'file descriptors kept for dials' },
   forwardedHopsMax: { least: 1, most: 1_000, what: 'hops of X-Forwarded-For looked at' },
   replayedBodyBytesMax: { least: 0, most: 1_048_576, what: 'a body kept to be sent again' },
@@ -163,6 +165,8 @@ const relations: readonly (readonly [LimitName, LimitName | number, string])[] =
     60_000,
     'kept server connections end before the usual 60 s of servers do',
   ],
+  ['tlsWriteBytesMax', 16_384, 'it fits into one buffer with what TLS adds'],
+  ['tlsLargeWriteBytesMax', 'readBytesMax', 'one read is at most a large write and a small rest'],
 ]
 
 export interface BrokenRelation {

@@ -1,7 +1,8 @@
 /**
  * The process that holds keep-alive connections without using them: each sends one request, reads its answer
- * and stays. Arguments: protocol, port and path. For each number of connections that it reads, one on a line,
- * it opens so many more and prints how many it holds. It ends with its standard input.
+ * and stays. Arguments: protocol, port, path and, if not the default ones, groups for the key exchange. For each
+ * number of connections that it reads, one on a line, it opens so many more and prints how many it holds. It ends
+ * with its standard input.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -11,7 +12,7 @@ import { HOST } from '../scenarios.ts'
 /** Opened at the same time; more would queue in the proxy and need memory there for a moment. */
 const AT_ONCE = 16
 
-const [, , protocol, port, path] = process.argv
+const [, , protocol, port, path, groups] = process.argv
 let held = 0
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -30,9 +31,10 @@ process.exit(0)
 /** Resolves at the first bytes of the answer, which come in one piece. */
 function open(): Promise<void> {
   const to = { port: Number(port), host: '127.0.0.1' }
+  const exchange = groups === undefined ? {} : { ecdhCurve: groups }
   const socket: Socket =
     protocol === 'https'
-      ? connectTls({ ...to, servername: HOST, rejectUnauthorized: false })
+      ? connectTls({ ...to, ...exchange, servername: HOST, rejectUnauthorized: false })
       : connectTcp(to)
   return new Promise((resolve) => {
     socket.on('error', (error) => fail(error.message))

@@ -80,6 +80,8 @@ export class TlsHandshake implements Deadline {
     }
     const tls = wrapTls(this.#handle, context, true, false)
     this.#tls = tls
+    // From here on the TLS handle takes what is read.
+    this.#handle.onread = ignore
     this.#handle.setNoDelay(true)
     tls.sluiceTransport = this
     tls.onread = onDecrypted

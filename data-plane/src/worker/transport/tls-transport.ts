@@ -202,7 +202,7 @@ export class TlsTransport implements Transport {
     this.#isWriting = true
     if (!this.#isLargeWriter) {
       this.#writtenBytes += view.length
-      const isBusy = this.#writtenBytes > limits.tlsLargeWriterAfterBytes
+      const isBusy = this.#writtenBytes > limits.tlsSmallWritesBytesMax
       // One that never has much at once has no use for it.
       if (isBusy && view.length === limits.tlsWriteBytesMax) {
         this.#isLargeWriter = this.#parts.largeWriters.enter()

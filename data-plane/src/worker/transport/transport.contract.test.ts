@@ -8,6 +8,7 @@ import {
   createServer as createTlsServer,
 } from 'node:tls'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { limits } from '../../limits.ts'
 import { TEST_CHAIN_PEM, TEST_KEY_PEM } from '../../testing/certificate.ts'
 import { DeadlineSweep } from '../deadline-sweep.ts'
 import { TlsHandshake } from '../listeners/tls-handshake.ts'
@@ -55,6 +56,8 @@ const kinds: [string, boolean, Make][] = [
 
 const context = nativeContext(createSecureContext({ cert: TEST_CHAIN_PEM, key: TEST_KEY_PEM }))
 
+const largeWriters = new LargeWriters()
+
 function shakeHands(socket: Socket, listener: TransportListener): Promise<Transport> {
   const { promise, resolve, reject } = Promise.withResolvers<Transport>()
   const handle = handleOf(socket)
@@ -65,8 +68,7 @@ function shakeHands(socket: Socket, listener: TransportListener): Promise<Transp
   }
   const outcome = {
     onSecure: (tls: TlsHandle) => {
-      const rest = { largeWriters: new LargeWriters(), onReleased: undefined }
-      resolve(new TlsTransport({ handle, tls, ...rest }, listener))
+      resolve(new TlsTransport({ handle, tls, largeWriters, onReleased: undefined }, listener))
     },
     onFailed: () => reject(new Error('no handshake')),
   }
@@ -273,4 +275,21 @@ describe.each(kinds)('%s', (_name, isTls, make) => {
     peer.resetAndDestroy()
     await vi.waitFor(() => expect(recorder.events).toEqual(['closed ECONNRESET']))
   })
+})
+
+it('a TLS connection that sends much takes one of the places for that, until it is closed', async () => {
+  for (let count = 1; count < limits.tlsLargeWritersMax; count += 1) largeWriters.enter()
+  const { transport, peer } = await open(true, shakeHands)
+  peer.resume()
+  const bytes = Buffer.alloc(65_536)
+  const isTaken = () => {
+    transport.write(bytes, bytes.length)
+    if (!largeWriters.enter()) return true
+    largeWriters.leave()
+    return false
+  }
+  expect(isTaken()).toBe(false)
+  await vi.waitFor(() => expect(isTaken()).toBe(true), { timeout: 5_000 })
+  transport.destroy()
+  expect(largeWriters.enter()).toBe(true)
 })
