@@ -67,7 +67,7 @@ async function measure(
     phase('connecting')
     const began = performance.now()
     fleet.expect((await statusOf(controlPlane)).version)
-    fleet.connect()
+    await fleet.connect(WAIT_MS)
     await fleet.applied(WAIT_MS)
     const connectSeconds = (performance.now() - began) / 1_000
     phase('changing one router')

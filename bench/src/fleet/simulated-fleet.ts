@@ -7,6 +7,9 @@ import { SimulatedNode } from './simulated-node.ts'
 
 const MINUTE_MS = 60_000
 const LOOK_MS = 20
+/** More handshakes at a time only make all of them late, since both sides share the CPUs. */
+const CONNECTING_MAX = 250
+const CONNECTED_AT_ONCE = 25
 const TELEMETRY_MS = 10_000
 const ROUTERS_OF_NODE = 100
 const REQUESTS_OF_ROW = 7
@@ -53,8 +56,13 @@ export class SimulatedFleet {
     return this.#requestsCounted
   }
 
-  connect(): void {
-    for (const node of this.#nodes) node.connect()
+  async connect(withinMs: number): Promise<void> {
+    const isRoom = (begun: number) => begun - this.#connected < CONNECTING_MAX
+    for (const [index, node] of this.#nodes.entries()) {
+      node.connect()
+      if (index % CONNECTED_AT_ONCE > 0) continue
+      await until(() => isRoom(index), withinMs, 'the connections of the first nodes')
+    }
   }
 
   stop(): void {
@@ -115,6 +123,10 @@ export class SimulatedFleet {
       breakdown: { codeDeltas: [133, 2], counts: [BigInt(REQUESTS_OF_ROW - 1), 1n] },
       retries: 0n,
     }))
+  }
+
+  get #connected(): number {
+    return this.#sum((node) => (node.isConnected ? 1 : 0))
   }
 
   #sum(figure: (node: SimulatedNode) => number): number {

@@ -48,6 +48,7 @@ export class SimulatedNode {
   #attempts = 0
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
+  #isConnected = false
   #sequence = 0n
   /** Batches without an acknowledgement, oldest first. */
   readonly #unstored = new Map<bigint, CounterBatch>()
@@ -68,6 +69,11 @@ export class SimulatedNode {
     return this.#version
   }
 
+  /** Its stream was taken. */
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
   get batchesWaiting(): number {
     return this.#unstored.size
   }
@@ -79,6 +85,7 @@ export class SimulatedNode {
     this.#configuration = stream
     stream.on('metadata', () => {
       this.#attempts = 0
+      this.#isConnected = true
       this.#startReport(client)
     })
     stream.on('data', (bytes: Raw) => this.#take(bytes))
@@ -176,6 +183,7 @@ export class SimulatedNode {
     if (this.#client !== client || this.#isStopped) return
     this.#client = undefined
     this.#report = undefined
+    this.#isConnected = false
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.connect(), this.#delayMs())
   }

@@ -83,7 +83,8 @@ export const fleetTimings: FleetTimings = Object.freeze({
   updateWriteMs: 60_000,
   endGraceMs: 1_000,
   lastSeenSavedMs: 60_000,
-  handshakeMs: 10_000,
+  // As long as grpc-js tries at the nodes: when thousands come at once, what is cut off earlier was in vain.
+  handshakeMs: 20_000,
   idleConnectionMs: 60_000,
   stopGraceMs: 1_500,
 })
