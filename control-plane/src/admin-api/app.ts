@@ -14,6 +14,7 @@ import { historyRoutes } from './history-routes.ts'
 import { IdempotencyKeys } from './idempotency.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
+import { logRaiseRoutes } from './log-raise-routes.ts'
 import { logRoutes } from './log-routes.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
@@ -85,6 +86,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     archive,
     nodes,
     history,
+    logRaises,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -98,6 +100,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     archive,
     nodes,
     history,
+    logRaises,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -119,6 +122,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(historyRoutes, parts)
   await app.register(telemetryRoutes, parts)
   await app.register(logRoutes, parts)
+  await app.register(logRaiseRoutes, parts)
   await app.register(statusRoutes, parts)
 }
 
