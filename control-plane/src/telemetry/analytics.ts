@@ -76,8 +76,8 @@ export async function queryAnalytics(
   }
   const nameOf = new Map(names.map(({ id, name }) => [id, name]))
   const series = new SeriesOfSteps(query, nameOf)
-  for await (const row of rowsOf(db, plan, filter)) {
-    series.add(stepStart(plan, row.startMs), row)
+  for await (const rows of rowsOf(db, plan, filter)) {
+    for (const row of rows) series.add(stepStart(plan, row.start_ms), row)
   }
   return {
     from: new Date(plan.fromMs).toISOString(),
@@ -149,7 +149,11 @@ function finestKept(fromMs: number, nowMs: number): number {
   return fromMs >= nowMs - limits.hourSumsAgeMsMax ? levelsMs.hour : levelsMs.day
 }
 
-function rowsOf(db: TelemetryDatabase, plan: Plan, filter: NameFilter): AsyncGenerator<SumRow> {
+function rowsOf(
+  db: TelemetryDatabase,
+  plan: Plan,
+  filter: NameFilter,
+): AsyncGenerator<readonly SumRow[]> {
   const { cube, fromMs, toMs, finestMs } = plan
   if (cube === undefined) return readMinutes(db, plan, filter)
   return readSums(db, cube, segmentsOf(fromMs, toMs, finestMs, plan.resolutionMs), filter)
@@ -179,7 +183,8 @@ class SeriesOfSteps {
     if (startMs !== this.#startMs) this.#endStep()
     this.#startMs = startMs
     const { by, filter } = this.#query
-    const names = { ...row, node: this.#nameOf.get(row.node) ?? row.node }
+    const node = this.#nameOf.get(row.node) ?? row.node
+    const names = { node, router: row.router, service: row.service }
     if (this.#isWhole) {
       this.#sumOf(by.map((name) => nameIn(names, name))).addWhole(row)
       return
