@@ -16,6 +16,7 @@ import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
 import { logRaiseRoutes } from './log-raise-routes.ts'
 import { logRoutes } from './log-routes.ts'
+import { metricsRoutes } from './metrics-routes.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
 import type { AdminApiOptions, AdminApiParts } from './parts.ts'
@@ -72,6 +73,10 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   await app.register(fastifySwaggerUi, { routePrefix: '/api/docs' })
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger())
   app.get('/healthz', { schema: getHealth }, () => ({ status: 'ok' }))
+  await app.register(async (metrics) => {
+    metrics.addHook('onRequest', requireToken(options.adminToken))
+    await metrics.register(metricsRoutes, options)
+  })
   await app.register(versionOne, { ...options, prefix: '/api/v1' })
   return app
 }

@@ -25,6 +25,7 @@ export interface TelemetryLog {
 
 export class Telemetry {
   readonly #options: TelemetryOptions
+  readonly #rows: StoredRows
   readonly #feed: LogFeed
   readonly #ingest: Ingest
   readonly #retention: Retention
@@ -33,6 +34,7 @@ export class Telemetry {
 
   private constructor(options: TelemetryOptions, rows: StoredRows) {
     this.#options = options
+    this.#rows = rows
     this.#feed = new LogFeed(options.db, options.nodes)
     this.#ingest = new Ingest(options, rows, () => this.#feed.changed())
     this.#retention = new Retention(options.db, rows, limits)
@@ -44,6 +46,10 @@ export class Telemetry {
     await makeCommitsDurable(options.db)
     const rows = await countStoredRows(options.db, options.now(), limits.aheadMsMax)
     return new Telemetry(options, rows)
+  }
+
+  get storedRows(): Readonly<StoredRows> {
+    return this.#rows
   }
 
   storeCounters(nodeId: string, batch: CounterBatch): Promise<StoreResult> {
