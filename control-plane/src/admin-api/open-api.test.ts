@@ -123,6 +123,7 @@ it('describes every answer as it is', async () => {
   await call('get', `${v1}/analytics/traffic?by=node`, undefined, `${v1}/analytics/traffic`)
   await call('get', `${v1}/analytics?by=node&by=status&step=auto`, undefined, `${v1}/analytics`)
   await call('get', `${v1}/analytics?by=weather`, undefined, `${v1}/analytics`)
+  await call('get', `${v1}/analytics/heatmap`)
   await call('get', `${v1}/logs`)
   await call('get', `${v1}/logs/export`)
   await call('post', `${v1}/logs/raise`, { perSecond: 200, seconds: 60 })

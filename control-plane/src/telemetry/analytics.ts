@@ -66,17 +66,10 @@ export async function queryAnalytics(
   query: AnalyticsQuery,
   nowMs: number,
 ): Promise<AnalyticsAnswer> {
-  assertAnswerable(query)
-  const plan = planOf(query, nowMs)
-  const names = await nodes.nodeNames()
-  const filter = {
-    nodes: query.nodes === undefined ? undefined : idsOfNodes(query.nodes, names),
-    routers: query.routers,
-    services: query.services,
-  }
+  const { plan, names, pages } = await readPlanned(db, nodes, query, nowMs)
   const nameOf = new Map(names.map(({ id, name }) => [id, name]))
   const series = new SeriesOfSteps(query, nameOf)
-  for await (const rows of rowsOf(db, plan, filter)) {
+  for await (const rows of pages) {
     for (const row of rows) series.add(stepStart(plan, row.start_ms), row)
   }
   return {
@@ -87,6 +80,24 @@ export async function queryAnalytics(
     by: query.by,
     series: series.finish(),
   }
+}
+
+/** The rows that answer a question, in the order of time; throws where it cannot be answered as asked. */
+export async function readPlanned(
+  db: TelemetryDatabase,
+  nodes: NodeNames,
+  query: AnalyticsQuery,
+  nowMs: number,
+) {
+  assertAnswerable(query)
+  const plan = planOf(query, nowMs)
+  const names = await nodes.nodeNames()
+  const filter = {
+    nodes: query.nodes === undefined ? undefined : idsOfNodes(query.nodes, names),
+    routers: query.routers,
+    services: query.services,
+  }
+  return { plan, names, pages: rowsOf(db, plan, filter) }
 }
 
 function assertAnswerable({ fromMs, toMs, stepMs, by, percentiles }: AnalyticsQuery): void {

@@ -3,6 +3,7 @@ import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
 import { makeCommitsDurable } from '../store/telemetry.ts'
 import { type AnalyticsAnswer, type AnalyticsQuery, queryAnalytics } from './analytics.ts'
+import { type HeatmapAnswer, type HeatmapQuery, queryHeatmap } from './heatmap.ts'
 import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
 import { telemetryLimits as limits } from './limits.ts'
 import { LogFeed, type LogFollower } from './log-feed.ts'
@@ -67,6 +68,11 @@ export class Telemetry {
   queryAnalytics(query: AnalyticsQuery): Promise<AnalyticsAnswer> {
     const { db, nodes, now } = this.#options
     return queryAnalytics(db, nodes, query, now())
+  }
+
+  queryHeatmap(query: HeatmapQuery): Promise<HeatmapAnswer> {
+    const { db, nodes, now } = this.#options
+    return queryHeatmap(db, nodes, query, now())
   }
 
   queryLogs(query: LogQuery): Promise<LogAnswer> {
