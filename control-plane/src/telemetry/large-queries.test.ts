@@ -13,7 +13,6 @@ import { dayMs, startMs, TestTelemetry } from './testing/test-telemetry.ts'
 
 const isLarge = process.env.SLUICE_LARGE_QUERIES === '1'
 const NODES = isLarge ? 1_000 : 10
-const ROUTERS = isLarge ? 100 : 5
 const DAYS = isLarge ? 30 : 3
 const REQUESTS = 7_000
 const ANSWER_MS_MAX = isLarge ? 300 : 10_000
@@ -25,10 +24,7 @@ const range = { fromMs: startMs, toMs: startMs + DAYS * dayMs }
 beforeAll(async () => {
   test = await TestTelemetry.open()
   test.nowMs = range.toMs
-  const rows = [
-    ...rowsOf(cubes.node, levelsMs.day, NODES),
-    ...rowsOf(cubes.route, levelsMs.day, ROUTERS),
-  ]
+  const rows = rowsOf(cubes.node, levelsMs.day, NODES)
   rows.push(
     ...rowsOf(cubes.fleet, levelsMs.hour, 1),
     ...rowsOf(cubes.node, levelsMs.hour, NODES / 10),
@@ -47,7 +43,6 @@ it.each([
   ['all nodes as a whole', { by: ['node'] }, NODES],
   ['all nodes by day and status', { by: ['node', 'status'], stepMs: dayMs }, 2 * NODES * DAYS],
   ['the fleet by hour', { by: [], stepMs: 3_600_000 }, 24 * DAYS],
-  ['all routers by day', { by: ['router'], stepMs: dayMs }, ROUTERS * DAYS],
 ] satisfies [string, Partial<AnalyticsQuery>, number][])(
   'answers %s in time',
   async (name, query, points) => {
@@ -79,8 +74,8 @@ function rowsOf(cube: number, levelMs: number, keys: number): RollupRecord[] {
         level_ms: levelMs,
         start_ms: start,
         node: cube === cubes.node ? `n${key}` : '',
-        router: cube === cubes.route ? `r${key}` : '',
-        service: cube === cubes.route ? 's' : '',
+        router: '',
+        service: '',
         ...measures,
       })
     }

@@ -26,9 +26,8 @@ export interface SumSegment {
 
 /** The cube that keeps these names apart; undefined: only the minute rows do. */
 export function cubeFor(names: ReadonlySet<string>): number | undefined {
-  const hasRoute = names.has('router') || names.has('service')
-  if (names.has('node')) return hasRoute ? undefined : cubes.node
-  return hasRoute ? cubes.route : cubes.fleet
+  if (names.has('router') || names.has('service')) return undefined
+  return names.has('node') ? cubes.node : cubes.fleet
 }
 
 /**
