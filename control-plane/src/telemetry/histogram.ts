@@ -8,7 +8,7 @@ import { breakdownCodesMax } from './breakdown.ts'
 
 const linearBuckets = 64
 const bucketsPerDoubling = 32
-const windowMin = 128
+const windowMin = 32
 const empty = new Float64Array(0)
 
 /** Indices are below this: the last bucket ends at 2^53 microseconds, the end of exact numbers. */
