@@ -7,6 +7,7 @@ import { explain } from './errors.ts'
 import { FleetServer } from './fleet/fleet-server.ts'
 import { HistoryGuard } from './fleet/history-guard.ts'
 import { JoinTokens } from './fleet/join-tokens.ts'
+import { LogRaises } from './fleet/log-raises.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
 import { StageWatch } from './fleet/stage-watch.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
@@ -85,6 +86,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   cleanups.add(removeVersions(retention, log))
   const nodes = new NodeRegistry({ db, versions: publisher, now })
   const history = await HistoryGuard.open(db, log)
+  const logRaises = new LogRaises(now)
   const joinTokens = new JoinTokens({ db, authority, now })
   const telemetry = await Telemetry.open({ db: telemetryDb, nodes, now, log })
   cleanups.add(() => telemetry.close())
@@ -93,6 +95,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     versions: publisher,
     registry: nodes,
     history,
+    logRaises,
     tokens: joinTokens,
     authority,
     telemetry,
@@ -117,6 +120,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     nodes,
     history,
     stages,
+    logRaises,
     joinTokens,
     telemetry,
     softwareVersion,

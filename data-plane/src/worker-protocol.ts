@@ -13,6 +13,8 @@ export type SupervisorMessage =
   | { readonly kind: 'unlisten'; readonly entryPoint: string }
   /** Of TLS session tickets, newest first; sent before it listens, and when they change. */
   | { readonly kind: 'ticketKeys'; readonly keys: readonly Uint8Array[] }
+  /** Lines that are kept in any second, where the version's setting is lower. */
+  | { readonly kind: 'logRaise'; readonly linesPerSecond: number }
   /** Stop accepting, finish exchanges, exit 0 when none is left or `graceMs` have passed. */
   | { readonly kind: 'drain'; readonly graceMs: number }
 

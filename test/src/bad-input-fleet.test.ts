@@ -247,6 +247,9 @@ const row = (fields: Partial<Row>): Row => ({
   bytesIn: 1n,
   bytesOut: 1n,
   latency: { indexDeltas: [1], counts: [1n], sumUs: 1n },
+  breakdown: undefined,
+  firstByte: undefined,
+  retries: 0n,
   ...fields,
 })
 const counters = (rows: Row[], fields: { bootId?: string; sequence?: bigint } = {}) => ({

@@ -1,4 +1,5 @@
 /** What is counted and what is kept of it as log lines. */
+import { request } from 'undici'
 import { expect } from 'vitest'
 import type { LogItem, Traffic } from './harness/api-client.ts'
 import { claims } from './harness/claims.ts'
@@ -121,6 +122,66 @@ it('requests that no router takes are counted under the empty router', async (sc
   })
 })
 
+it('lines can be followed, and more of them asked for, for a while', async (scope) => {
+  const origin = await startEchoOrigin(scope, 'echo')
+  const host = await routeTo(fleet, [origin])
+  const router = host.replace('.test', '')
+  const raise = { perSecond: 400, seconds: 60 }
+  expect(await fleet.api.post('/api/v1/logs/raise', raise)).toMatchObject({ perSecond: 400 })
+  const follow = await request(`${fleet.api.origin}/api/v1/logs/follow?router=${router}`, {
+    headers: { authorization: `Bearer ${fleet.api.token}` },
+    signal: AbortSignal.timeout(60_000),
+  })
+  const plan = { host, connections: 8, work: 'small', path: '/x', expected: 'echo /x' } as const
+  const port = fleet.node.port()
+  const load = startLoad(scope, { ...plan, port, requestsPerSecondMax: 200 })
+  let text = ''
+  for await (const chunk of follow.body) {
+    text += chunk
+    // A second may have up to the cap without the raise, so far more than that tells of the raise.
+    if (linesIn(text).length > 30 * PER_SECOND) break
+  }
+  await load.stop()
+  const seconds = new Map<number, number>()
+  for (const { time, path } of linesIn(text)) {
+    expect(path).toBe('/x')
+    const second = secondAt(Date.parse(time))
+    seconds.set(second, (seconds.get(second) ?? 0) + 1)
+  }
+  expect(Math.max(...seconds.values())).toBeGreaterThan(5 * PER_SECOND)
+  await fleet.api.call('DELETE', '/api/v1/logs/raise')
+  expect(await fleet.api.get('/api/v1/logs/raise')).toEqual({ raises: [] })
+})
+
+it('analytics know the method, protocol and outcome of each request', async (scope) => {
+  const origin = await startEchoOrigin(scope, 'echo')
+  const host = await routeTo(fleet, [origin])
+  const router = host.replace('.test', '')
+  await exchange(scope, fleet.node.port(), get(host, '/x'))
+  const asked = `/api/v1/analytics?router=${router}&by=method&by=outcome&protocol=http/1.1`
+  const series = await eventually(
+    async () => {
+      const answer = await fleet.api.get<{ series: unknown[] }>(asked)
+      return answer.series.length > 0 ? answer.series : undefined
+    },
+    { withinMs: 10_000, that: 'the request counted' },
+  )
+  expect(series).toEqual([
+    {
+      key: { method: 'read', outcome: 'origin-answered' },
+      points: [expect.objectContaining({ requests: 1, errors: 0 })],
+    },
+  ])
+  const whole = await fleet.api.get<{ series: { points: object[] }[] }>(
+    `/api/v1/analytics?router=${router}`,
+  )
+  expect(whole.series[0]?.points[0]).toMatchObject({
+    requests: 1,
+    latency: { count: 1 },
+    firstByte: { count: 1 },
+  })
+})
+
 it('a setting of 0 keeps no lines, and counting goes on', async (scope) => {
   const other = await startFleet(scope)
   await other.api.put('/api/v1/settings', { logs: { perSecondPerNode: 0 } })
@@ -135,6 +196,13 @@ it('a setting of 0 keeps no lines, and counting goes on', async (scope) => {
 async function linesOf(router: string): Promise<readonly LogItem[]> {
   const page = await fleet.api.get<{ items: LogItem[] }>(`/api/v1/logs?limit=1000&router=${router}`)
   return page.items
+}
+
+/** Of the events that are whole. */
+function linesIn(text: string): LogItem[] {
+  return [...text.matchAll(/^event: lines\ndata: (.*)\n\n/gm)].flatMap(([, data]) =>
+    JSON.parse(data ?? '[]'),
+  )
 }
 
 function weightOf(lines: readonly LogItem[]): number {

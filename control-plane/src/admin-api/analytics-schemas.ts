@@ -20,6 +20,24 @@ const Latency = Type.Unsafe<{
   required: ['count', 'meanMs', 'percentilesMs'],
 })
 
+export const HeatmapAnswer = Type.Object(
+  {
+    from: Time,
+    to: Time,
+    stepMs: Type.Integer(),
+    boundsMs: Type.Array(Type.Number(), { description: 'each twice the one before' }),
+    columns: Type.Array(
+      Type.Object({
+        time: Time,
+        counts: Type.Array(Type.Integer(), {
+          description: 'requests below the bound of the same place, and not below the one before',
+        }),
+      }),
+    ),
+  },
+  { title: 'Heatmap' },
+)
+
 export const AnalyticsAnswer = Type.Object(
   {
     from: Time,

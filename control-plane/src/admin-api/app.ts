@@ -14,7 +14,9 @@ import { historyRoutes } from './history-routes.ts'
 import { IdempotencyKeys } from './idempotency.ts'
 import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
+import { logRaiseRoutes } from './log-raise-routes.ts'
 import { logRoutes } from './log-routes.ts'
+import { metricsRoutes } from './metrics-routes.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
 import type { AdminApiOptions, AdminApiParts } from './parts.ts'
@@ -72,6 +74,10 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   await app.register(fastifySwaggerUi, { routePrefix: '/api/docs' })
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger())
   app.get('/healthz', { schema: getHealth }, () => ({ status: 'ok' }))
+  await app.register(async (metrics) => {
+    metrics.addHook('onRequest', requireToken(options.adminToken))
+    await metrics.register(metricsRoutes, options)
+  })
   await app.register(versionOne, { ...options, prefix: '/api/v1' })
   return app
 }
@@ -87,6 +93,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     nodes,
     history,
     stages,
+    logRaises,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -101,6 +108,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     nodes,
     history,
     stages,
+    logRaises,
     joinTokens,
     telemetry,
     softwareVersion,
@@ -123,6 +131,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(stageRoutes, parts)
   await app.register(telemetryRoutes, parts)
   await app.register(logRoutes, parts)
+  await app.register(logRaiseRoutes, parts)
   await app.register(statusRoutes, parts)
 }
 

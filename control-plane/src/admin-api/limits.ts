@@ -17,6 +17,8 @@ export const apiLimits = Object.freeze({
   idempotencyKeyAgeMs: 86_400_000,
   /** Differences of resources in one answer; what is more is counted and left out. */
   differencesMax: 1_000,
+  raisedLinesPerSecondMax: 1_000,
+  raiseSecondsMax: 3_600,
   /** A follower hears from us at least this often. */
   heartbeatMs: 15_000,
   /** How long open requests may take to end when the server stops. */

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { HistoryGuard } from '../fleet/history-guard.ts'
 import type { JoinTokens } from '../fleet/join-tokens.ts'
+import type { LogRaises } from '../fleet/log-raises.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { StageWatch } from '../fleet/stage-watch.ts'
 import type { Drafts } from '../publishing/drafts.ts'
@@ -21,6 +22,7 @@ export interface AdminApiOptions {
   readonly nodes: NodeRegistry
   readonly history: HistoryGuard
   readonly stages: StageWatch
+  readonly logRaises: LogRaises
   readonly joinTokens: JoinTokens
   readonly telemetry: Telemetry
   readonly softwareVersion: string

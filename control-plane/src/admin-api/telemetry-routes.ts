@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { dimensions } from '../telemetry/analytics.ts'
 import { methods, outcomes, protocols, statuses } from '../telemetry/breakdown.ts'
-import { AnalyticsAnswer } from './analytics-schemas.ts'
+import { AnalyticsAnswer, HeatmapAnswer } from './analytics-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
 import { responses, TrafficAnswer } from './schemas.ts'
 import { parseDuration, parseTime, TimeParameter } from './time-parameters.ts'
@@ -61,6 +61,25 @@ const getAnalytics = {
   response: responses({ 200: AnalyticsAnswer }, 400, 401),
 }
 
+const getHeatmap = {
+  tags: ['analytics'],
+  description: 'Requests by doublings of their duration, in steps of time.',
+  querystring: Type.Object(
+    {
+      from: TimeParameter,
+      to: TimeParameter,
+      step: Type.Optional(
+        Type.String({ maxLength: 20, description: 'like 1m, 1h, 1d; default: auto' }),
+      ),
+      node: names,
+      router: names,
+      service: names,
+    },
+    strict,
+  ),
+  response: responses({ 200: HeatmapAnswer }, 400, 401),
+}
+
 export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
   { telemetry, now },
@@ -69,6 +88,14 @@ export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     const toMs = parseTime('to', to) ?? now()
     const fromMs = parseTime('from', from) ?? toMs - hourMs
     return telemetry.queryTraffic({ by, fromMs, toMs, stepMs: parseDuration('step', step) })
+  })
+  app.get('/analytics/heatmap', { schema: getHeatmap }, ({ query }) => {
+    const { from, to, step = 'auto', node, router, service } = query
+    const toMs = parseTime('to', to) ?? now()
+    const fromMs = parseTime('from', from) ?? toMs - hourMs
+    const stepMs = step === 'auto' ? 'auto' : parseDuration('step', step)
+    const names = { nodes: node, routers: router, services: service }
+    return telemetry.queryHeatmap({ fromMs, toMs, stepMs, ...names })
   })
   app.get('/analytics', { schema: getAnalytics }, ({ query }) => {
     const toMs = parseTime('to', query.to) ?? now()

@@ -2,6 +2,7 @@
  * Speaks HTTP to the admin API and turns everything that is not a success into a CommandFailure. Knows
  * paths only as they are passed in; what the answers mean belongs to the commands.
  */
+import { createInterface } from 'node:readline'
 import { Agent, request } from 'undici'
 import type { AccessToken } from './access-token.ts'
 import {
@@ -80,6 +81,31 @@ export class AdminClient {
     }
   }
 
+  /** The lines of an answer of any length, as they come. */
+  async *lines(path: string, query: Sent['query'] = {}): AsyncGenerator<string> {
+    const url = this.#urlOf(path, query)
+    const answer = await this.#reaching(() =>
+      request(url, {
+        dispatcher: this.#agent,
+        headers: { authorization: `Bearer ${this.#accessToken.token}` },
+      }),
+    )
+    if (answer.statusCode >= 400) {
+      throw this.#refusal(answer.statusCode, parseJson(await answer.body.text()))
+    }
+    if (answer.statusCode >= 300) throw this.#notOurs(answer.statusCode)
+    // The reader ends with the body, and a body that breaks off throws like a control plane out of reach.
+    const reader = createInterface({ input: answer.body, crlfDelay: Number.POSITIVE_INFINITY })
+    const failed = new Promise<never>((_resolve, reject) => answer.body.once('error', reject))
+    failed.catch(() => undefined)
+    const lines = reader[Symbol.asyncIterator]()
+    while (true) {
+      const next = await this.#reaching(() => Promise.race([lines.next(), failed]))
+      if (next.done === true) return
+      yield next.value
+    }
+  }
+
   async close(): Promise<void> {
     await this.#agent.destroy()
   }
@@ -98,7 +124,7 @@ export class AdminClient {
     content: string | null,
     given: Readonly<Record<string, string>>,
   ) {
-    try {
+    return this.#reaching(async () => {
       const answer = await request(url, {
         method,
         dispatcher: this.#agent,
@@ -115,6 +141,12 @@ export class AdminClient {
         headers: answer.headers,
         text: await answer.body.text(),
       }
+    })
+  }
+
+  async #reaching<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
     } catch (error) {
       throw new CommandFailure(
         exitCodes.unreachable,

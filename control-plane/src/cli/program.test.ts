@@ -52,6 +52,13 @@ async function apply(text: string, ...words: string[]) {
 }
 
 describe('apply and get', () => {
+  it('exports no log lines where there are none', async () => {
+    expect(await sluice(['logs', '--export', '--path', '/a'])).toMatchObject({
+      code: 0,
+      output: '',
+    })
+  })
+
   it('prints each change and the version, and unchanged when applied again', async () => {
     const text = 'kind: service\nname: a\nservers: [{url: "http://127.0.0.1:9"}]\n'
     const first = await apply(`${text}---\nkind: router\nname: a\nservice: a\nmatch: {}\n`)
@@ -121,6 +128,7 @@ it.each([
   [['versions'], /^VERSION +CREATED/],
   [['traffic', '--by', 'node', '--step', '1m'], /^NODE +TIME +REQUESTS/],
   [['logs', '--from', '1h'], /^TIME +NODE +STATUS/],
+  [['logs', '--raise', '20/s', '--for', '30s', '--status', '5xx'], /^TIME +NODE +STATUS/],
   [['get', 'settings'], /perSecondPerNode: 10/],
 ])('%j prints text, and JSON with --json', async (words, text) => {
   expect(await sluice(words)).toMatchObject({ code: 0, output: expect.stringMatching(text) })

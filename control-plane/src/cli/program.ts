@@ -7,6 +7,7 @@ import { addDraftCommands } from './commands/drafts.ts'
 import { addEditCommand } from './commands/edit.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addHistoryCommands } from './commands/history.ts'
+import { addLogCommands } from './commands/logs.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
 import { addStageCommands } from './commands/stages.ts'
@@ -98,5 +99,6 @@ function buildProgram(
   addExplainCommand(program, run)
   addTransferCommands(program, run)
   addTrafficCommands(program, run)
+  addLogCommands(program, run)
   return program
 }

@@ -16,6 +16,7 @@ import type { HistoryGuard } from './history-guard.ts'
 import type { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetLimits as limits } from './limits.ts'
 import { Liveness } from './liveness.ts'
+import type { LogRaises } from './log-raises.ts'
 import type { NodeRegistry } from './node-registry.ts'
 import type { NodeStream } from './node-stream.ts'
 import type { PeerNode } from './peer-identity.ts'
@@ -33,6 +34,7 @@ export interface ConfigureSessionOptions {
   readonly frames: UpdateFrames
   readonly largeUpdates: LargeUpdates
   readonly history: HistoryGuard
+  readonly logRaises: LogRaises
   readonly timings: FleetTimings
   readonly log: FleetLog
 }
@@ -177,6 +179,7 @@ export class ConfigureSession implements LiveSession {
     this.#stream.accept()
     this.#liveness.start()
     await this.#sendStanding(await registry.isDraining(node.id))
+    await this.#sendLogRaise()
     log.info({ node: node.name, nodeId: node.id, address: connected.address }, 'node connected')
     this.offer()
   }
@@ -211,6 +214,21 @@ export class ConfigureSession implements LiveSession {
   /** A node that cannot drain is shown as such by its features, and goes on as it is. */
   drain(isDraining: boolean): void {
     this.#sendStanding(isDraining).catch((error: unknown) => this.#stream.fail(error))
+  }
+
+  raiseLogs(): void {
+    this.#sendLogRaise().catch((error: unknown) => this.#stream.fail(error))
+  }
+
+  async #sendLogRaise(): Promise<void> {
+    if (!this.#isAdmitted || !this.#features.has('log-raise')) {
+      return
+    }
+    const message = encodeConfigure({
+      $case: 'logRaise',
+      value: this.#options.logRaises.for(this.#options.node.id),
+    })
+    await this.#stream.write(message, this.#options.timings.smallWriteMs)
   }
 
   async #sendStanding(draining: boolean): Promise<void> {

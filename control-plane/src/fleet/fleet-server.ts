@@ -23,6 +23,7 @@ import type { HistoryGuard } from './history-guard.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import { LargeUpdates } from './large-updates.ts'
 import { type FleetTimings, fleetTimings, fleetLimits as limits } from './limits.ts'
+import type { LogRaises } from './log-raises.ts'
 import type { NodeRegistry } from './node-registry.ts'
 import { type NodeCall, NodeStream } from './node-stream.ts'
 import { identify, type PeerNode } from './peer-identity.ts'
@@ -42,6 +43,7 @@ export interface FleetServerOptions {
   readonly authority: CertificateAuthority
   readonly registry: NodeRegistry
   readonly history: HistoryGuard
+  readonly logRaises: LogRaises
   readonly tokens: JoinTokens
   readonly telemetry: Pick<Telemetry, 'storeCounters' | 'storeLogs'>
   readonly log: FleetLog
@@ -106,7 +108,7 @@ export class FleetServer {
 
   /** Listens; resolves with the address, HOST:PORT, as it was bound. */
   async start(address: string): Promise<string> {
-    const { authority, versions, registry, history, log } = this.#options
+    const { authority, versions, registry, history, logRaises, log } = this.#options
     // The library writes to stderr by itself, and what matters of it comes to us as errors anyway.
     const note = (message: unknown) => log.debug({ grpc: String(message) }, 'message of grpc-js')
     setLogger({ error: note, info: note, debug: note })
@@ -127,6 +129,7 @@ export class FleetServer {
     this.#subscriptions.push(
       versions.onPublished(() => this.#sessions.offerAll()),
       versions.onStageEnded(() => this.#sessions.offerAll()),
+      logRaises.onChanged(() => this.#sessions.raiseLogs()),
       history.onSettled(() => this.#sessions.offerAll()),
       registry.onDraining((nodeId, isDraining) => this.#sessions.drainNode(nodeId, isDraining)),
       registry.onRevoked((nodeId) => {

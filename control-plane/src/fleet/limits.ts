@@ -41,6 +41,8 @@ export const fleetLimits = Object.freeze({
   largeTurnMs: 5_000,
   /** Sessions that are offered a new version before other work has its turn. */
   offersPerTurn: 25,
+  /** Wishes for more log lines at one time. */
+  logRaisesMax: 100,
   /** All encoded updates that are kept to be sent to more nodes. */
   frameBytesMax: 64 * 1_048_576,
 

@@ -6,7 +6,15 @@ import type { ViewNeed } from '../publishing/version-view.ts'
 import type { NodeRecord } from '../store/nodes.ts'
 import { readLabels } from './labels.ts'
 
-export type NodeState = 'in-sync' | 'updating' | 'rejected' | 'lost' | 'draining' | 'revoked'
+export const nodeStates = [
+  'in-sync',
+  'updating',
+  'rejected',
+  'lost',
+  'draining',
+  'revoked',
+] as const
+export type NodeState = (typeof nodeStates)[number]
 
 /** What is still open on a node where something drains. */
 export interface NodeLoad {

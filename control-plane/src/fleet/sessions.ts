@@ -16,6 +16,8 @@ export interface LiveSession extends LiveStream {
   offer(): void
   /** An operator wants the node to drain, or no longer. */
   drain(isDraining: boolean): void
+  /** An operator wants more log lines, or no longer. */
+  raiseLogs(): void
   /** Resolves with whether the node answered in time. */
   isAlive(): Promise<boolean>
 }
@@ -73,6 +75,10 @@ export class Sessions {
 
   drainNode(nodeId: string, isDraining: boolean): void {
     this.#configure.get(nodeId)?.drain(isDraining)
+  }
+
+  raiseLogs(): void {
+    for (const session of this.#configure.values()) session.raiseLogs()
   }
 
   endAll(code: status, details: string): void {

@@ -113,6 +113,18 @@ describe('sums of traffic', () => {
     expect(latency?.percentilesMs[1]).toBeCloseTo(1, 1)
   })
 
+  it('are spread over doublings of their duration', async () => {
+    const query = { fromMs: startMs, toMs: startMs + dayMs, stepMs: dayMs, routers: ['shop'] }
+    const { boundsMs, columns } = await test.telemetry.queryHeatmap(query)
+    expect(columns).toHaveLength(1)
+    const counts = columns[0]?.counts ?? []
+    const spread = boundsMs.map((bound, at) => [bound, counts[at]])
+    expect(spread.filter(([, count]) => count !== 0)).toEqual([
+      [1.024, 6],
+      [16.384, 2],
+    ])
+  })
+
   it('have no latency of a part that is not measured apart', async () => {
     const { series } = await ask({ filter: { method: ['read'] } })
     expect(series[0]?.points[0]).toMatchObject({ requests: 9, latency: null, bytesIn: null })

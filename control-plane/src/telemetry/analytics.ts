@@ -66,18 +66,11 @@ export async function queryAnalytics(
   query: AnalyticsQuery,
   nowMs: number,
 ): Promise<AnalyticsAnswer> {
-  assertAnswerable(query)
-  const plan = planOf(query, nowMs)
-  const names = await nodes.nodeNames()
-  const filter = {
-    nodes: query.nodes === undefined ? undefined : idsOfNodes(query.nodes, names),
-    routers: query.routers,
-    services: query.services,
-  }
+  const { plan, names, pages } = await readPlanned(db, nodes, query, nowMs)
   const nameOf = new Map(names.map(({ id, name }) => [id, name]))
   const series = new SeriesOfSteps(query, nameOf)
-  for await (const row of rowsOf(db, plan, filter)) {
-    series.add(stepStart(plan, row.startMs), row)
+  for await (const rows of pages) {
+    for (const row of rows) series.add(stepStart(plan, row.start_ms), row)
   }
   return {
     from: new Date(plan.fromMs).toISOString(),
@@ -87,6 +80,24 @@ export async function queryAnalytics(
     by: query.by,
     series: series.finish(),
   }
+}
+
+/** The rows that answer a question, in the order of time; throws where it cannot be answered as asked. */
+export async function readPlanned(
+  db: TelemetryDatabase,
+  nodes: NodeNames,
+  query: AnalyticsQuery,
+  nowMs: number,
+) {
+  assertAnswerable(query)
+  const plan = planOf(query, nowMs)
+  const names = await nodes.nodeNames()
+  const filter = {
+    nodes: query.nodes === undefined ? undefined : idsOfNodes(query.nodes, names),
+    routers: query.routers,
+    services: query.services,
+  }
+  return { plan, names, pages: rowsOf(db, plan, filter) }
 }
 
 function assertAnswerable({ fromMs, toMs, stepMs, by, percentiles }: AnalyticsQuery): void {
@@ -149,7 +160,11 @@ function finestKept(fromMs: number, nowMs: number): number {
   return fromMs >= nowMs - limits.hourSumsAgeMsMax ? levelsMs.hour : levelsMs.day
 }
 
-function rowsOf(db: TelemetryDatabase, plan: Plan, filter: NameFilter): AsyncGenerator<SumRow> {
+function rowsOf(
+  db: TelemetryDatabase,
+  plan: Plan,
+  filter: NameFilter,
+): AsyncGenerator<readonly SumRow[]> {
   const { cube, fromMs, toMs, finestMs } = plan
   if (cube === undefined) return readMinutes(db, plan, filter)
   return readSums(db, cube, segmentsOf(fromMs, toMs, finestMs, plan.resolutionMs), filter)
@@ -179,7 +194,8 @@ class SeriesOfSteps {
     if (startMs !== this.#startMs) this.#endStep()
     this.#startMs = startMs
     const { by, filter } = this.#query
-    const names = { ...row, node: this.#nameOf.get(row.node) ?? row.node }
+    const node = this.#nameOf.get(row.node) ?? row.node
+    const names = { node, router: row.router, service: row.service }
     if (this.#isWhole) {
       this.#sumOf(by.map((name) => nameIn(names, name))).addWhole(row)
       return

@@ -8,6 +8,8 @@ import { breakdownCodesMax } from './breakdown.ts'
 
 const linearBuckets = 64
 const bucketsPerDoubling = 32
+const windowMin = 32
+const empty = new Float64Array(0)
 
 /** Indices are below this: the last bucket ends at 2^53 microseconds, the end of exact numbers. */
 export const bucketsMax = 1_568
@@ -41,7 +43,9 @@ export function bucketMiddle(index: number): number {
 }
 
 export class LatencyHistogram {
-  readonly #counts = new Map<number, number>()
+  /** Of the buckets from #start on, up to a place that some bucket was needed at. */
+  #counts = empty
+  #start = 0
   #count = 0
   #sumUs = 0
 
@@ -53,9 +57,12 @@ export class LatencyHistogram {
     return this.#sumUs
   }
 
-  /** Pairs of index and count, in no order. */
-  entries(): Iterable<readonly [number, number]> {
-    return this.#counts
+  /** Pairs of index and count of the used buckets, ascending. */
+  *entries(): Generator<readonly [number, number]> {
+    for (let at = 0; at < this.#counts.length; at += 1) {
+      const count = this.#counts[at] ?? 0
+      if (count > 0) yield [this.#start + at, count]
+    }
   }
 
   get meanUs(): number {
@@ -64,7 +71,12 @@ export class LatencyHistogram {
 
   /** Counts whole values of a bucket; their sum is added apart, since a bucket does not tell it. */
   add(index: number, count: number): void {
-    this.#counts.set(index, (this.#counts.get(index) ?? 0) + count)
+    let at = index - this.#start
+    if (at < 0 || at >= this.#counts.length) {
+      this.#cover(index)
+      at = index - this.#start
+    }
+    this.#counts[at] = (this.#counts[at] ?? 0) + count
     this.#count += count
   }
 
@@ -74,18 +86,16 @@ export class LatencyHistogram {
 
   /** The values at or below which these shares (0 to 1, ascending) of all values are; 0 when empty. */
   percentilesUs(shares: readonly number[]): number[] {
-    const buckets = [...this.#counts].sort((a, b) => a[0] - b[0])
-    let position = 0
+    const counts = this.#counts
+    let at = 0
     let below = 0
     return shares.map((share) => {
       const rank = Math.max(1, Math.ceil(share * this.#count))
-      let bucket = buckets[position]
-      while (bucket !== undefined && below + bucket[1] < rank) {
-        below += bucket[1]
-        position += 1
-        bucket = buckets[position]
+      while (at < counts.length && below + (counts[at] ?? 0) < rank) {
+        below += counts[at] ?? 0
+        at += 1
       }
-      return bucket === undefined ? 0 : bucketMiddle(bucket[0])
+      return at === counts.length ? 0 : bucketMiddle(this.#start + at)
     })
   }
 
@@ -93,11 +103,26 @@ export class LatencyHistogram {
   pack(): Uint8Array {
     const numbers = [this.#sumUs]
     let previous = 0
-    for (const [index, count] of [...this.#counts].sort((a, b) => a[0] - b[0])) {
-      numbers.push(index - previous, count)
-      previous = index
+    for (let at = 0; at < this.#counts.length; at += 1) {
+      const count = this.#counts[at] ?? 0
+      if (count > 0) {
+        numbers.push(this.#start + at - previous, count)
+        previous = this.#start + at
+      }
     }
     return packNumbers(numbers)
+  }
+
+  /** Latencies of one thing are near each other, so a window over them is small, and needs no sorting. */
+  #cover(index: number): void {
+    const old = this.#counts
+    const start = old.length === 0 ? index : Math.min(this.#start, index)
+    const end = old.length === 0 ? index + 1 : Math.max(this.#start + old.length, index + 1)
+    // Twice what there was, so that many steps of growth cost no more than the last one.
+    const counts = new Float64Array(Math.max(end - start, 2 * old.length, windowMin))
+    counts.set(old, old.length === 0 ? 0 : this.#start - start)
+    this.#counts = counts
+    this.#start = start
   }
 
   /** Adds what `pack` made. Called for each row of a query, so nothing is allocated on the way. */

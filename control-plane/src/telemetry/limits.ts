@@ -47,6 +47,7 @@ export const telemetryLimits = Object.freeze({
   pointsMax: 100_000,
   rowsPerRead: 1_000,
   percentilesMax: 8,
+  heatmapColumnsMax: 2_000,
   namesPerFilterMax: 100,
   logItemsMax: 1_000,
   linesPerScan: 5_000,

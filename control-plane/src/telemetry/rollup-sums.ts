@@ -10,7 +10,7 @@ import { telemetryLimits as limits } from './limits.ts'
 import { MeasureSum } from './measure-sum.ts'
 
 /** What rows are summed by. */
-export const cubes = Object.freeze({ fleet: 0, node: 1, route: 2 })
+export const cubes = Object.freeze({ fleet: 0, node: 1 })
 export const levelsMs = Object.freeze({ minute: 60_000, hour: 3_600_000, day: 86_400_000 })
 
 interface Entry {
@@ -20,21 +20,18 @@ interface Entry {
 
 export class RollupSums {
   readonly #nodes = new Entries()
-  readonly #routes = new Entries()
 
   add(row: TrafficRecord): void {
     const start = { level_ms: levelsMs.minute, start_ms: row.minute_ms }
     const none = { node: '', router: '', service: '' }
     this.#nodes.add({ cube: cubes.node, ...start, ...none, node: row.node }, row)
-    const { router, service } = row
-    this.#routes.add({ cube: cubes.route, ...start, ...none, router, service }, row)
   }
 
   async write(tx: TelemetryTransaction): Promise<void> {
     const nodes = this.#nodes.rows()
     const fleet = new Entries()
     for (const row of nodes) fleet.add({ ...row, cube: cubes.fleet, node: '' }, row)
-    const minutes = [...nodes, ...this.#routes.rows(), ...fleet.rows()]
+    const minutes = [...nodes, ...fleet.rows()]
     const hours = coarser(minutes, levelsMs.hour)
     const rows = [...minutes, ...hours, ...coarser(hours, levelsMs.day)]
     for (let at = 0; at < rows.length; at += limits.rowsPerStatement) {

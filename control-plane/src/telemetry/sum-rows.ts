@@ -12,7 +12,7 @@ import { cubes, levelsMs } from './rollup-sums.ts'
 
 /** What the rows are of. */
 export interface SumRow extends Measures {
-  readonly startMs: number
+  readonly start_ms: number
   readonly node: string
   readonly router: string
   readonly service: string
@@ -26,9 +26,8 @@ export interface SumSegment {
 
 /** The cube that keeps these names apart; undefined: only the minute rows do. */
 export function cubeFor(names: ReadonlySet<string>): number | undefined {
-  const hasRoute = names.has('router') || names.has('service')
-  if (names.has('node')) return hasRoute ? undefined : cubes.node
-  return hasRoute ? cubes.route : cubes.fleet
+  if (names.has('router') || names.has('service')) return undefined
+  return names.has('node') ? cubes.node : cubes.fleet
 }
 
 /**
@@ -55,19 +54,19 @@ export function segmentsOf(
   ]
 }
 
-/** Rows in the order of time. */
+/** Pages of rows in the order of time. */
 export async function* readSums(
   db: TelemetryDatabase,
   cube: number,
   segments: readonly SumSegment[],
   filter: NameFilter,
-): AsyncGenerator<SumRow> {
+): AsyncGenerator<readonly SumRow[]> {
   for (const segment of segments) {
     let after: RollupRecord | undefined
     do {
       const page = { after, limit: limits.rowsPerRead }
       const rows = await readRollups(db, { cube, ...segment }, page, filter)
-      for (const row of rows) yield { ...row, startMs: row.start_ms }
+      yield rows
       after = rows.length < limits.rowsPerRead ? undefined : rows.at(-1)
       await nextTurn()
     } while (after !== undefined)
@@ -78,11 +77,11 @@ export async function* readMinutes(
   db: TelemetryDatabase,
   range: Pick<SumSegment, 'fromMs' | 'toMs'>,
   filter: NameFilter,
-): AsyncGenerator<SumRow> {
+): AsyncGenerator<readonly SumRow[]> {
   let after: TrafficRecord | undefined
   do {
     const rows = await readTraffic(db, { ...range, after }, limits.rowsPerRead, filter)
-    for (const row of rows) yield { ...row, startMs: row.minute_ms }
+    yield rows.map((row) => ({ ...row, start_ms: row.minute_ms }))
     after = rows.length < limits.rowsPerRead ? undefined : rows.at(-1)
     await nextTurn()
   } while (after !== undefined)

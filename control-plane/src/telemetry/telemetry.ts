@@ -3,6 +3,7 @@ import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
 import { makeCommitsDurable, type TrafficRecord } from '../store/telemetry.ts'
 import { type AnalyticsAnswer, type AnalyticsQuery, queryAnalytics } from './analytics.ts'
+import { type HeatmapAnswer, type HeatmapQuery, queryHeatmap } from './heatmap.ts'
 import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
 import { telemetryLimits as limits } from './limits.ts'
 import { LogFeed, type LogFollower } from './log-feed.ts'
@@ -25,6 +26,7 @@ export interface TelemetryLog {
 
 export class Telemetry {
   readonly #options: TelemetryOptions
+  readonly #rows: StoredRows
   readonly #feed: LogFeed
   readonly #ingest: Ingest
   readonly #trafficListeners = new Set<(rows: readonly TrafficRecord[]) => void>()
@@ -34,6 +36,7 @@ export class Telemetry {
 
   private constructor(options: TelemetryOptions, rows: StoredRows) {
     this.#options = options
+    this.#rows = rows
     this.#feed = new LogFeed(options.db, options.nodes)
     this.#ingest = new Ingest(options, rows, {
       logs: () => this.#feed.changed(),
@@ -50,6 +53,10 @@ export class Telemetry {
     await makeCommitsDurable(options.db)
     const rows = await countStoredRows(options.db, options.now(), limits.aheadMsMax)
     return new Telemetry(options, rows)
+  }
+
+  get storedRows(): Readonly<StoredRows> {
+    return this.#rows
   }
 
   storeCounters(nodeId: string, batch: CounterBatch): Promise<StoreResult> {
@@ -73,6 +80,11 @@ export class Telemetry {
   queryAnalytics(query: AnalyticsQuery): Promise<AnalyticsAnswer> {
     const { db, nodes, now } = this.#options
     return queryAnalytics(db, nodes, query, now())
+  }
+
+  queryHeatmap(query: HeatmapQuery): Promise<HeatmapAnswer> {
+    const { db, nodes, now } = this.#options
+    return queryHeatmap(db, nodes, query, now())
   }
 
   queryLogs(query: LogQuery): Promise<LogAnswer> {

@@ -15,7 +15,7 @@ import { Delivery } from './delivery.ts'
 import { StartFailure } from './errors.ts'
 import { limits } from './limits.ts'
 import { readUpdate } from './update-reader.ts'
-import type { VersionSource } from './version-source.ts'
+import type { NodeSeam, VersionSource } from './version-source.ts'
 import { VersionStore } from './version-store.ts'
 import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
 
@@ -96,13 +96,13 @@ export class ControlPlaneSource implements VersionSource {
     return problem === undefined ? [] : [problem]
   }
 
-  async start(versions: VersionSwitch, load: () => Load): Promise<void> {
+  async start(versions: VersionSwitch, node: NodeSeam): Promise<void> {
     this.#versions = versions
-    this.#loadTimer = setInterval(() => this.#tellLoad(load()), limits.tickMs)
+    this.#loadTimer = setInterval(() => this.#tellLoad(node.load()), limits.tickMs)
     if (!versions.offerStored(await this.store.load())) {
       this.#options.logger.info('no stored version: not ready until the control plane sends one')
     }
-    this.#connect(versions).catch((error: unknown) => this.#options.onFailure(error))
+    this.#connect(versions, node).catch((error: unknown) => this.#options.onFailure(error))
   }
 
   /** The control plane sends each version by itself. */
@@ -129,7 +129,7 @@ export class ControlPlaneSource implements VersionSource {
     await this.#link?.stop()
   }
 
-  async #connect(versions: VersionSwitch): Promise<void> {
+  async #connect(versions: VersionSwitch, node: NodeSeam): Promise<void> {
     const { bootId, logger, settings, stopped } = this.#options
     const identity = this.#identity ?? (await this.#join())
     if (identity === undefined || stopped.aborted) return
@@ -148,6 +148,7 @@ export class ControlPlaneSource implements VersionSource {
         this.#toldLoad = ''
         versions.setDraining(draining)
       },
+      onLogRaise: ({ perSecond, forMs }) => node.raiseLogs(perSecond, forMs),
       onTelemetryOpen: () => outlet.connected(),
       onTelemetryClosed: (refusal) => outlet.disconnected(refusal),
       onCountersStored: (from, sequence) => outlet.telemetry.stored(from, sequence),

@@ -58,6 +58,7 @@ export const limits = Object.freeze({
 
   // Request logs.
   logLinesPerSecondMax: 1_000,
+  logRaiseMaxMs: 3_600_000,
   logLinesQueuedMax: 5_000,
   logBytesQueuedMax: 16 * 1024 * 1024,
   logBatchesStoredMax: 1_000,

@@ -12,6 +12,7 @@ import { CHANGES_VARIABLE } from '../limits.ts'
 import type { Settings } from '../settings.ts'
 import { EntryPointSockets } from './entry-point-sockets.ts'
 import { assertRuntimeCanListen } from './listening-sockets.ts'
+import { LogRaise } from './log-raise.ts'
 import { metricsText } from './metrics.ts'
 import { Reporting } from './reporting.ts'
 import { StatusEndpoint } from './status-endpoint.ts'
@@ -45,6 +46,7 @@ export class Supervisor {
   readonly #reporting: Reporting
   readonly #versions: VersionSwitch
   readonly #stopping: AbortController
+  readonly #logRaise = new LogRaise((linesPerSecond) => this.#pool.raiseLogs(linesPerSecond))
   #status: StatusEndpoint | undefined
   #workersEnded = 0
   #wasReady = false
@@ -60,7 +62,8 @@ export class Supervisor {
     this.#reporting = new Reporting({
       outlet: source.outlet,
       reporting: () => this.#pool.reporting(),
-      linesPerSecond: () => this.#versions.running?.logsPerSecondPerNode ?? 0,
+      linesPerSecond: () =>
+        Math.max(this.#versions.running?.logsPerSecondPerNode ?? 0, this.#logRaise.linesPerSecond),
     })
     this.#pool = new WorkerPool({
       program: options.workerProgram ?? workerProgram(),
@@ -117,6 +120,7 @@ export class Supervisor {
     this.#stopping.abort()
     this.#logger.info('draining')
     this.#versions.stop()
+    this.#logRaise.stop()
     const drained = this.#pool.drain(this.#graceMs)
     // Nobody accepts any more: a new connection is refused instead of waiting in a queue.
     this.#sockets.close()
@@ -144,7 +148,10 @@ export class Supervisor {
     })
     this.#pool.start()
     this.#reporting.start()
-    await this.#source.start(this.#versions, () => this.#load())
+    await this.#source.start(this.#versions, {
+      load: () => this.#load(),
+      raiseLogs: (linesPerSecond, forMs) => this.#logRaise.set(linesPerSecond, forMs),
+    })
   }
 
   #tell(outcome: VersionOutcome): void {

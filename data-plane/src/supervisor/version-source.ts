@@ -4,6 +4,14 @@ import type { ReportOutlet } from './report-outlet.ts'
 import type { VersionStore } from './version-store.ts'
 import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
 
+/** What a source asks and wants of the node beside its versions. */
+export interface NodeSeam {
+  /** What is open now; it is asked once a second. */
+  readonly load: () => Load
+  /** Keep more log lines for a while; a time of 0 ends it. */
+  readonly raiseLogs: (linesPerSecond: number, forMs: number) => void
+}
+
 export interface VersionSource {
   /** Keeps applied versions on the disk; undefined where the source itself outlives the process. */
   readonly store: VersionStore | undefined
@@ -14,8 +22,8 @@ export interface VersionSource {
   readonly controlPlane: 'connected' | 'disconnected' | null
   /** What is wrong with the source now, for operators. */
   readonly problems: readonly string[]
-  /** Begins to offer versions. `load`: what is open now; it is asked once a second. */
-  start(versions: VersionSwitch, load: () => Load): Promise<void>
+  /** Begins to offer versions. */
+  start(versions: VersionSwitch, node: NodeSeam): Promise<void>
   /** Looks for a newer version, as far as that is not done without asking. */
   reload(): Promise<void>
   /** What became of an offer. */

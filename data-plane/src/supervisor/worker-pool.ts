@@ -35,6 +35,7 @@ export class WorkerPool {
   readonly #slots: Slot[]
   readonly #draining = new Set<WorkerProcess>()
   readonly #ticketKeys = new TicketKeyRing(() => this.#tellTicketKeys())
+  #logsRaised = 0
   #target: Target | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #isStopping = false
@@ -83,6 +84,12 @@ export class WorkerPool {
       if (old !== undefined && old !== slot.worker) await this.#drain(old, graceMs)
     }
     return undefined
+  }
+
+  /** Lines to keep in any second, where the version's setting is lower. */
+  raiseLogs(linesPerSecond: number): void {
+    this.#logsRaised = linesPerSecond
+    for (const { worker } of this.#slots) worker?.raiseLogs(linesPerSecond)
   }
 
   /** Ends all workers; their last reports have been handed on when it returns. */
@@ -167,6 +174,7 @@ export class WorkerPool {
     const onEnded = (worker: WorkerProcess) => this.#ended(worker)
     const worker = new WorkerProcess({ program, environment, logger, onReport, onEnded })
     worker.setTicketKeys(this.#ticketKeys.keys)
+    if (this.#logsRaised > 0) worker.raiseLogs(this.#logsRaised)
     return worker
   }
 

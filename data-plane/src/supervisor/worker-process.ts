@@ -109,6 +109,10 @@ export class WorkerProcess {
     this.#send({ kind: 'ticketKeys', keys })
   }
 
+  raiseLogs(linesPerSecond: number): void {
+    this.#send({ kind: 'logRaise', linesPerSecond })
+  }
+
   async configure(target: Target): Promise<StepOutcome> {
     if (this.#configured === target) return DONE
     const started = await this.start()

@@ -27,6 +27,9 @@ function take(message: SupervisorMessage, handle: StreamHandle | undefined): voi
     case 'ticketKeys':
       worker.setTicketKeys(message.keys)
       return
+    case 'logRaise':
+      worker.raiseLogs(message.linesPerSecond)
+      return
     case 'unlisten':
       worker.unlisten(message.entryPoint)
       return

@@ -39,6 +39,8 @@ export class Worker {
   readonly #ticketKeys = new TicketKeys()
   readonly #largeWriters = new LargeWriters()
   readonly #admission: Admission
+  #logsSet = 0
+  #logsRaised = 0
   readonly #upstreams: UpstreamRegistry
   readonly #reporter: Reporter
   readonly #entryPoints = new Map<string, EntryPoint>()
@@ -105,6 +107,12 @@ export class Worker {
   /** Newest first. */
   setTicketKeys(keys: readonly Uint8Array[]): void {
     this.#ticketKeys.set(keys)
+  }
+
+  /** Lines to keep in any second, where the version's setting is lower. */
+  raiseLogs(linesPerSecond: number): void {
+    this.#logsRaised = linesPerSecond
+    this.#setLogCapacity()
   }
 
   /** Starts to accept from a listening handle for an entry point of the running version. */
@@ -191,9 +199,14 @@ export class Worker {
       routes.push({ router: name, service, upstreams, counter, isDraining })
     }
     this.#drainingRoutes = routes.filter(({ isDraining }) => isDraining)
-    this.#engine.sampler.capacity = configuration.logsPerSecondPerNode
+    this.#logsSet = configuration.logsPerSecondPerNode
+    this.#setLogCapacity()
     this.#applyEntryPoints(configuration, routes)
     this.#contexts.setTable(configuration.certificates)
+  }
+
+  #setLogCapacity(): void {
+    this.#engine.sampler.capacity = Math.max(this.#logsSet, this.#logsRaised)
   }
 
   #applyEntryPoints(configuration: CompiledConfiguration, routes: readonly Route[]): void {

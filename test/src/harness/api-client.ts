@@ -48,7 +48,7 @@ export class ApiClient {
       body: content ?? null,
     })
     const text = await answer.body.text()
-    const isJson = String(answer.headers['content-type'] ?? '').includes('json')
+    const isJson = /[/+]json\b/.test(String(answer.headers['content-type'] ?? ''))
     const parsed: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
     return { status: answer.statusCode, headers: answer.headers, text, body: parsed }
   }

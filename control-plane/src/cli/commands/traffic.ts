@@ -1,8 +1,8 @@
-/** `sluice traffic` and `sluice logs`: what the fleet counted, and the request lines that it kept. */
+/** `sluice traffic`: what the fleet counted. */
 import { type Command, Option } from 'commander'
 import { type RunAction, show } from '../session.ts'
 import { table } from '../table.ts'
-import { bytesText, millisecondsText, parseCount, parseTime, timeText } from '../values.ts'
+import { bytesText, millisecondsText, parseTime, timeText } from '../values.ts'
 
 interface TrafficPoint {
   readonly time: string
@@ -29,25 +29,6 @@ interface Traffic {
   readonly series: readonly { readonly key: string; readonly points: readonly TrafficPoint[] }[]
 }
 
-interface LogLine {
-  readonly time: string
-  readonly node: string
-  readonly router: string
-  readonly service: string
-  readonly method: string
-  readonly host: string
-  readonly path: string
-  readonly status: number
-  readonly outcome: string
-  readonly durationMs: number
-  readonly bytesOut: number
-  readonly weight: number
-}
-
-interface LogPage {
-  readonly items: readonly LogLine[]
-}
-
 const fromHelp = 'since when: a time, or how long ago like 15m'
 
 export function addTrafficCommands(program: Command, run: RunAction): void {
@@ -68,23 +49,6 @@ export function addTrafficCommands(program: Command, run: RunAction): void {
         show(session, body as Traffic, (traffic) =>
           trafficText(traffic, options.step !== undefined),
         )
-      }),
-    )
-  program
-    .command('logs')
-    .option('--limit <count>', 'how many lines', parseCount, 100)
-    .option('--node <name>', 'only of this node')
-    .option('--router <name>', 'only of this router')
-    .option('--service <name>', 'only of this service')
-    .option('--status <status>', 'only with this status')
-    .option('--from <time>', fromHelp, parseTime)
-    .option('--to <time>', 'until when', parseTime)
-    .option('--before <cursor>', 'older lines than a page before, by its "next" of --json')
-    .description('show request log lines, newest first')
-    .action(({ limit, ...filters }: { limit: number } & Record<string, string | undefined>) =>
-      run(async (session) => {
-        const body = await session.admin.get('logs', { limit: String(limit), ...filters })
-        show(session, body as LogPage, logsText)
       }),
     )
 }
@@ -119,35 +83,4 @@ function pointCells({ requests, bytesIn, bytesOut, latency }: TrafficPoint): (st
     millisecondsText(latency.p90Ms),
     millisecondsText(latency.p99Ms),
   ]
-}
-
-function logsText({ items }: LogPage): string {
-  return table(
-    [
-      'TIME',
-      'NODE',
-      'STATUS',
-      'METHOD',
-      'HOST',
-      'PATH',
-      'TOOK',
-      'OUT',
-      'ROUTER',
-      'OUTCOME',
-      'STANDS FOR',
-    ],
-    items.map((line) => [
-      timeText(line.time),
-      line.node,
-      line.status,
-      line.method,
-      line.host,
-      line.path,
-      millisecondsText(line.durationMs),
-      bytesText(line.bytesOut),
-      line.router,
-      line.outcome,
-      line.weight.toFixed(line.weight < 10 ? 1 : 0),
-    ]),
-  )
 }

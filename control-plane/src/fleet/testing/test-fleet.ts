@@ -20,6 +20,7 @@ import { Telemetry } from '../../telemetry/telemetry.ts'
 import { FleetServer, type FleetServerOptions } from '../fleet-server.ts'
 import { HistoryGuard } from '../history-guard.ts'
 import { JoinTokens } from '../join-tokens.ts'
+import { LogRaises } from '../log-raises.ts'
 import { NodeRegistry } from '../node-registry.ts'
 import type { NodeView } from '../node-view.ts'
 
@@ -94,6 +95,7 @@ export class TestFleet {
   authority!: CertificateAuthority
   registry!: NodeRegistry
   history!: HistoryGuard
+  logRaises!: LogRaises
   tokens!: JoinTokens
   telemetry!: Telemetry
   server!: FleetServer
@@ -118,6 +120,7 @@ export class TestFleet {
     const { db, now, versions } = this
     this.authority = await CertificateAuthority.open({ db, vault: this.#vault, now })
     this.registry = new NodeRegistry({ db, versions, now })
+    this.logRaises = new LogRaises(now)
     this.history = await HistoryGuard.open(db, this.#log)
     this.tokens = new JoinTokens({ db, authority: this.authority, now })
     this.telemetry = await Telemetry.open({
@@ -131,6 +134,7 @@ export class TestFleet {
       authority: this.authority,
       registry: this.registry,
       history: this.history,
+      logRaises: this.logRaises,
       tokens: this.tokens,
       telemetry: this.telemetry,
       log: this.#log,

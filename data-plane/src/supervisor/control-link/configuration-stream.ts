@@ -4,6 +4,7 @@ import type {
   ConfigureRequest,
   ConfigureResponse,
   Hello,
+  LogRaise,
   Renewal,
   Standing,
   Update,
@@ -17,6 +18,7 @@ export interface ConfigurationStreamHandlers {
   readonly onAccepted: () => void
   readonly onUpdate: (update: Update) => void
   readonly onStanding: (standing: Standing) => void
+  readonly onLogRaise: (raise: LogRaise) => void
   readonly onRenewal: (renewal: Renewal) => void
 }
 
@@ -92,6 +94,9 @@ export class ConfigurationStream {
         break
       case 'standing':
         this.#handlers.onStanding(message.value)
+        break
+      case 'logRaise':
+        this.#handlers.onLogRaise(message.value)
         break
       case 'renewal':
         this.#handlers.onRenewal(message.value)

@@ -3,7 +3,7 @@
  * jitter, and hands on what comes. What a version is and how it is applied is no business of this folder.
  */
 import { type Client, connectivityState } from '@grpc/grpc-js'
-import type { CounterBatch, LogBatch, Renewal, Standing, Update } from '@sluice/proto'
+import type { CounterBatch, LogBatch, LogRaise, Renewal, Standing, Update } from '@sluice/proto'
 import { FleetServiceClient, TelemetryServiceClient } from '@sluice/proto/services'
 import type { Logger } from 'pino'
 import { type Address, formatAddress } from '../address.ts'
@@ -33,6 +33,7 @@ export interface ControlLinkOptions {
   readonly running: () => { version: bigint; hash: string; appliedAtMs: number } | undefined
   readonly onUpdate: (update: Update) => void
   readonly onStanding: (standing: Standing) => void
+  readonly onLogRaise: (raise: LogRaise) => void
   readonly onTelemetryOpen: () => void
   /** With the reason, when the control plane has refused what was sent. */
   readonly onTelemetryClosed: (refusal: string | undefined) => void
@@ -44,7 +45,7 @@ export interface ControlLinkOptions {
  * What this software can do beyond the first release. A field of a resource that older software would pass
  * over has its name here and in the control plane's model/features.ts.
  */
-const FEATURES: readonly string[] = ['delta', 'proxy-protocol', 'drain']
+const FEATURES: readonly string[] = ['delta', 'proxy-protocol', 'drain', 'log-raise']
 
 export class ControlLink {
   readonly #options: ControlLinkOptions
@@ -149,6 +150,7 @@ export class ControlLink {
       },
       onUpdate: (update) => this.#options.onUpdate(update),
       onStanding: (standing) => this.#options.onStanding(standing),
+      onLogRaise: (raise) => this.#options.onLogRaise(raise),
       onRenewal: (answer) => void this.#renew(renewal, answer),
     })
     this.#configuration = stream
