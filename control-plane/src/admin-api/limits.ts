@@ -17,6 +17,19 @@ export const apiLimits = Object.freeze({
   idempotencyKeyAgeMs: 86_400_000,
   /** Differences of resources in one answer; what is more is counted and left out. */
   differencesMax: 1_000,
+  /** From sign-in; then a browser has to sign in again. */
+  sessionAgeMs: 43_200_000,
+  /** More sign out whoever signed in first. */
+  sessionsMax: 1_000,
+  /** Browsers that listen to events at the same time; more get 429. */
+  eventReadersMax: 64,
+  eventHeartbeatMs: 15_000,
+  /** Changes that come faster are told together. */
+  eventGatherMs: 250,
+  /** How often readers are told to ask for traffic again. */
+  trafficTickMs: 5_000,
+  /** A reader then has to come back, and with it its credentials are looked at again. */
+  eventStreamMs: 3_600_000,
   /** How long open requests may take to end when the server stops. */
   stopGraceMs: 1_000,
 })

@@ -60,6 +60,7 @@ export class NodeRegistry {
   readonly #revoked = new Set<string>()
   readonly #drainListeners = new Set<(nodeId: string, isDraining: boolean) => void>()
   readonly #revocationListeners = new Set<(nodeId: string) => void>()
+  readonly #changeListeners = new Set<() => void>()
 
   constructor(options: {
     readonly db: Database
@@ -96,6 +97,7 @@ export class NodeRegistry {
     if (live !== undefined) {
       await this.disconnected(row.id, live.session)
     }
+    this.#tellChanged()
     return this.find(row.id)
   }
 
@@ -103,6 +105,16 @@ export class NodeRegistry {
   onRevoked(listener: (nodeId: string) => void): () => void {
     this.#revocationListeners.add(listener)
     return () => this.#revocationListeners.delete(listener)
+  }
+
+  /** Calls back when what is known of any node changed. Returns the function that ends the subscription. */
+  onChanged(listener: () => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  #tellChanged(): void {
+    for (const listener of this.#changeListeners) listener()
   }
 
   /** Whether a node should take no new connections; undefined: there is no such node. */
@@ -115,6 +127,7 @@ export class NodeRegistry {
     for (const listener of this.#drainListeners) {
       listener(row.id, isDraining)
     }
+    this.#tellChanged()
     return this.find(row.id)
   }
 
@@ -210,6 +223,7 @@ export class NodeRegistry {
       lastSeenAtMs: nowMs,
       savedAtMs: nowMs,
     })
+    this.#tellChanged()
     return hasRejected ? (before.rejected_hash ?? undefined) : undefined
   }
 
@@ -219,6 +233,7 @@ export class NodeRegistry {
       return
     }
     this.#live.delete(nodeId)
+    this.#tellChanged()
     const recorded = updateNode(this.#db, nodeId, { last_seen_at_ms: live.lastSeenAtMs })
     this.#goodbyes.add(recorded)
     await recorded.finally(() => this.#goodbyes.delete(recorded))
@@ -252,6 +267,7 @@ export class NodeRegistry {
     update: { readonly version: number; readonly hash: string; readonly tookMs: number },
   ): Promise<void> {
     await this.#answers.record({ id: nodeId, ...update, appliedAtMs: this.#now() })
+    this.#tellChanged()
   }
 
   async rejected(
@@ -268,6 +284,7 @@ export class NodeRegistry {
       rejected_at_ms: this.#now(),
       rejected_problems: JSON.stringify(update.problems),
     })
+    this.#tellChanged()
   }
 
   async #findRecord(nameOrId: string): Promise<NodeRecord | undefined> {

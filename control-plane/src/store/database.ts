@@ -13,11 +13,13 @@ import * as configuration001 from './migrations/001-configuration.ts'
 import * as fleet002 from './migrations/002-fleet.ts'
 import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
+import * as sessions007 from './migrations/007-sessions.ts'
+import type { SessionTables } from './session-tables.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
 /** The tables of sluice.db. */
-export interface Tables extends ConfigurationTables, FleetTables, HistoryTables {}
+export interface Tables extends ConfigurationTables, FleetTables, HistoryTables, SessionTables {}
 
 export type Database = Kysely<Tables>
 export type TelemetryDatabase = Kysely<TelemetryTables>
@@ -31,6 +33,7 @@ export function openDatabase(file: string): Promise<Database> {
     '002-fleet': fleet002,
     '003-history': history003,
     '004-delivery': delivery004,
+    '007-sessions': sessions007,
   })
 }
 

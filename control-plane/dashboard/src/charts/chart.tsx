@@ -1,0 +1,156 @@
+/** One time series chart. uPlot draws; this gives it size, theme, marks and a legend that follows the pointer. */
+import { useEffect, useRef, useState } from 'react'
+import uPlot from 'uplot'
+
+export interface Series {
+  readonly name: string
+  /** The name of a colour of the theme, without its dashes. */
+  readonly color: string
+  readonly values: readonly (number | null)[]
+}
+
+export interface Mark {
+  readonly timeMs: number
+  readonly name: string
+}
+
+interface ChartProps {
+  readonly label: string
+  readonly timesMs: readonly number[]
+  readonly series: readonly Series[]
+  readonly format: (value: number) => string
+  readonly marks?: readonly Mark[]
+  readonly height?: number
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', dateStyle: 'short' })
+
+export function Chart(props: ChartProps) {
+  const holder = useRef<HTMLDivElement>(null)
+  const [at, setAt] = useState<number | null>(null)
+  const latest = useRef(props)
+  latest.current = props
+  const plot = useRef<uPlot | null>(null)
+  const shape = props.series.map(({ name }) => name).join('\n')
+  const { height = 160 } = props
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another shape needs another plot.
+  useEffect(() => {
+    const element = holder.current
+    if (element === null) return undefined
+    const make = () => {
+      plot.current?.destroy()
+      plot.current = new uPlot(
+        optionsOf(latest, element, height, setAt),
+        dataOf(latest.current),
+        element,
+      )
+    }
+    make()
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height }),
+    )
+    observer.observe(element)
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    scheme.addEventListener('change', make)
+    return () => {
+      scheme.removeEventListener('change', make)
+      observer.disconnect()
+      plot.current?.destroy()
+      plot.current = null
+    }
+  }, [shape, height])
+  useEffect(() => plot.current?.setData(dataOf(props)), [props])
+  return (
+    <figure style={{ margin: 0 }} aria-label={props.label}>
+      <div className="chart" ref={holder} aria-hidden="true" style={{ minHeight: height }} />
+      <Legend {...props} at={at} />
+    </figure>
+  )
+}
+
+/** The values below the pointer, else the newest ones: the chart's content in words. */
+function Legend({ series, timesMs, format, at }: ChartProps & { readonly at: number | null }) {
+  const index = at ?? timesMs.length - 1
+  const time = timesMs[index]
+  return (
+    <figcaption className="legend">
+      {series.map(({ name, color, values }) => {
+        const value = values[index]
+        return (
+          <span key={name}>
+            <i style={{ background: `var(--${color})` }} />
+            {name} {value === null || value === undefined ? '–' : format(value)}
+          </span>
+        )
+      })}
+      {at === null || time === undefined ? null : <span>{clock.format(time)}</span>}
+    </figcaption>
+  )
+}
+
+function dataOf({ timesMs, series }: ChartProps): uPlot.AlignedData {
+  const times = timesMs.map((time) => time / 1_000)
+  return [times, ...series.map(({ values }) => [...values])]
+}
+
+function optionsOf(
+  latest: { readonly current: ChartProps },
+  element: HTMLElement,
+  height: number,
+  setAt: (index: number | null) => void,
+): uPlot.Options {
+  const style = getComputedStyle(element)
+  const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
+  const axis = {
+    stroke: color('text-quiet'),
+    grid: { stroke: color('line'), width: 1 },
+    ticks: { show: false },
+    font: `11px ${style.fontFamily}`,
+  }
+  return {
+    width: element.clientWidth,
+    height,
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    legend: { show: false },
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [
+      { ...axis, space: 70 },
+      {
+        ...axis,
+        size: 72,
+        space: 34,
+        values: (_plot, splits) => splits.map((split) => latest.current.format(split)),
+      },
+    ],
+    series: [
+      {},
+      ...latest.current.series.map((one) => ({
+        stroke: color(one.color),
+        width: 1.5,
+        spanGaps: false,
+        points: { show: false },
+      })),
+    ],
+    hooks: {
+      setCursor: [({ cursor }) => setAt(cursor.idx ?? null)],
+      draw: [(drawn) => drawMarks(drawn, latest.current.marks ?? [], color('series-3'))],
+    },
+  }
+}
+
+/** What changed, as dashed lines where it did. */
+function drawMarks(plot: uPlot, marks: readonly Mark[], color: string): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.strokeStyle = color
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio])
+  for (const { timeMs } of marks) {
+    const x = plot.valToPos(timeMs / 1_000, 'x', true)
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
+}

@@ -1,0 +1,157 @@
+/** How the fleet is doing, at a glance. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { call } from '../api/client.ts'
+import type { NodeView, Page, Traffic, VersionSummary } from '../api/types.ts'
+import { Chart, type Mark } from '../charts/chart.tsx'
+import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
+import { type Flow, flowOf, SPANS, type Span, useTraffic } from '../charts/traffic.ts'
+import { byteRate, milliseconds, percent, requestRate, text } from '../design/format.ts'
+import { Card, Empty, Failure, Figure, PageFrame, stateTones, Time } from '../design/parts.tsx'
+import { useNodes } from '../nodes/use-nodes.ts'
+
+const multiplesMax = 24
+const changesShown = 6
+
+export function OverviewPage() {
+  const [span, setSpan] = useState<Span>(SPANS[1])
+  const traffic = useTraffic('node', span)
+  const nodes = useNodes()
+  const versions = useVersions()
+  const marks = versions.map(({ number, createdAt }) => ({
+    timeMs: Date.parse(createdAt),
+    name: `version ${number}`,
+  }))
+  if (nodes.data?.items.length === 0) return <FirstSteps />
+  const flow = traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)
+  return (
+    <PageFrame title="Overview" actions={<SpanPicker span={span} onPick={setSpan} />}>
+      <Failure error={traffic.error ?? nodes.error} />
+      {flow === undefined ? null : <Figures flow={flow} />}
+      <Card title="Fleet">
+        <FleetStrip nodes={nodes.data?.items ?? []} />
+      </Card>
+      {flow === undefined ? null : <FlowCharts flow={flow} marks={marks} />}
+      {traffic.data === undefined ? null : <Multiples traffic={traffic.data} marks={marks} />}
+      <LatestChanges versions={versions} />
+    </PageFrame>
+  )
+}
+
+function useVersions(): readonly VersionSummary[] {
+  const versions = useQuery({
+    queryKey: ['versions', 'latest'],
+    queryFn: () => call<Page<VersionSummary>>('/versions?limit=50'),
+  })
+  return versions.data?.items ?? []
+}
+
+function FirstSteps() {
+  return (
+    <PageFrame title="Overview">
+      <div className="card">
+        <Empty title="No node has joined yet">
+          Traffic shows here as soon as a node serves it.
+          <div className="row">
+            <Link className="button main" href="/nodes/add">
+              Add a node
+            </Link>
+            <Link className="button" href="/services/new">
+              Add a service
+            </Link>
+          </div>
+        </Empty>
+      </div>
+    </PageFrame>
+  )
+}
+
+/** Of the last whole step, since the newest one has only begun. */
+function Figures({ flow }: { readonly flow: Flow }) {
+  const at = Math.max(0, flow.timesMs.length - 2)
+  const last = (values: readonly (number | null)[]) => values[at] ?? 0
+  return (
+    <section className="figures" aria-label="Now">
+      <Figure name="Requests" quantity={requestRate(last(flow.requestsPerSecond))} />
+      <Figure name="Errors" quantity={percent(last(flow.errorShare))} />
+      <Figure name="p50, slowest node" quantity={milliseconds(last(flow.p50Ms))} />
+      <Figure name="p99, slowest node" quantity={milliseconds(last(flow.p99Ms))} />
+      <Figure name="To clients" quantity={byteRate(last(flow.outPerSecond))} />
+      <Figure name="From clients" quantity={byteRate(last(flow.inPerSecond))} />
+    </section>
+  )
+}
+
+function FleetStrip({ nodes }: { readonly nodes: readonly NodeView[] }) {
+  return (
+    <div className="strip">
+      {nodes.map(({ id, name, state, version }) => (
+        <Link key={id} className={stateTones[state]} href={`/nodes/${encodeURIComponent(name)}`}>
+          <b>{name}</b>
+          <span className="quiet">
+            {state} · v{version}
+          </span>
+        </Link>
+      ))}
+    </div>
+  )
+}
+
+function Multiples(props: { readonly traffic: Traffic; readonly marks: readonly Mark[] }) {
+  const { traffic, marks } = props
+  const shown = traffic.series.slice(0, multiplesMax)
+  const hidden = traffic.series.length - shown.length
+  return (
+    <section>
+      <h2>Requests by node</h2>
+      <div className="grid">
+        {shown.map((series) => {
+          const flow = flowOf(traffic, [series])
+          return (
+            <Card key={series.key} title={series.key}>
+              <Chart
+                label={`Requests per second of ${series.key}`}
+                timesMs={flow.timesMs}
+                height={110}
+                marks={marks}
+                format={(value) => text(requestRate(value))}
+                series={[{ name: 'all', color: 'series-1', values: flow.requestsPerSecond }]}
+              />
+            </Card>
+          )
+        })}
+      </div>
+      {hidden > 0 ? (
+        <p className="quiet">{hidden} more nodes have charts on their own pages.</p>
+      ) : null}
+      {shown.length === 0 ? <p className="quiet">No request came in this time.</p> : null}
+    </section>
+  )
+}
+
+function LatestChanges({ versions }: { readonly versions: readonly VersionSummary[] }) {
+  return (
+    <Card title="Latest changes">
+      {versions.length === 0 ? <p className="quiet">Nothing was published yet.</p> : null}
+      <div className="scroll">
+        <table>
+          <tbody>
+            {versions.slice(0, changesShown).map(({ number, message, author, createdAt }) => (
+              <tr key={number}>
+                <td>
+                  <Link href={`/versions/${number}`}>version {number}</Link>
+                </td>
+                <td>{message}</td>
+                <td className="quiet">{author}</td>
+                <td className="right">
+                  <Time at={createdAt} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  )
+}
