@@ -9,7 +9,7 @@ import { applyRoutes } from './apply-routes.ts'
 import { requireCredentials } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
-import { dashboardFiles, sendDashboard } from './dashboard-files.ts'
+import { sendDashboard, serveDashboard } from './dashboard-files.ts'
 import { draftRoutes } from './draft-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { explainRoutes } from './explain-routes.ts'
@@ -79,7 +79,7 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   const sessions = new Sessions(options)
   await app.register(signInRoute, { sessions, prefix: '/api/v1' })
   await app.register(versionOne, { ...options, sessions, prefix: '/api/v1' })
-  await app.register(dashboardFiles)
+  await serveDashboard(app)
   return app
 }
 

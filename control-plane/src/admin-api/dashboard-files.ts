@@ -20,7 +20,8 @@ const policy = [
 
 const immutable = 'public, max-age=31536000, immutable'
 
-export async function dashboardFiles(app: FastifyInstance): Promise<void> {
+/** Not in a plugin of its own, so that the handler of unknown routes can send files as well. */
+export async function serveDashboard(app: FastifyInstance): Promise<void> {
   if (!existsSync(root)) return
   await app.register(fastifyStatic, {
     root,

@@ -92,6 +92,16 @@ export interface Traffic {
   readonly series: readonly { readonly key: string; readonly points: readonly TrafficPoint[] }[]
 }
 
+/** Of everything together, with percentiles of the merged histograms. */
+export interface Analytics {
+  readonly series: readonly {
+    readonly points: readonly {
+      readonly time: string
+      readonly latency: { readonly percentilesMs: readonly number[] } | null
+    }[]
+  }[]
+}
+
 export interface Heatmap {
   readonly boundsMs: readonly number[]
   readonly columns: readonly { readonly time: string; readonly counts: readonly number[] }[]

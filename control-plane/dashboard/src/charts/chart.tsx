@@ -23,6 +23,8 @@ interface ChartProps {
   readonly height?: number
 }
 
+const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' })
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', dateStyle: 'short' })
 
 export function Chart(props: ChartProps) {
@@ -69,7 +71,8 @@ export function Chart(props: ChartProps) {
 }
 
 /** The values below the pointer, else the newest ones: the chart's content in words. */
-function Legend({ series, timesMs, format, at }: ChartProps & { readonly at: number | null }) {
+function Legend(props: ChartProps & { readonly at: number | null }) {
+  const { series, timesMs, format, at, marks = [] } = props
   const index = at ?? timesMs.length - 1
   const time = timesMs[index]
   return (
@@ -84,8 +87,17 @@ function Legend({ series, timesMs, format, at }: ChartProps & { readonly at: num
         )
       })}
       {at === null || time === undefined ? null : <span>{clock.format(time)}</span>}
+      {at === null ? null : <span>{marksAt(marks, timesMs, at)}</span>}
     </figcaption>
   )
+}
+
+/** The names of what changed in the step below the pointer. */
+function marksAt(marks: readonly Mark[], timesMs: readonly number[], at: number): string {
+  const from = timesMs[at] ?? 0
+  const to = timesMs[at + 1] ?? Number.POSITIVE_INFINITY
+  const here = marks.filter(({ timeMs }) => timeMs >= from && timeMs < to)
+  return here.map(({ name }) => name).join(', ')
 }
 
 function dataOf({ timesMs, series }: ChartProps): uPlot.AlignedData {
@@ -112,9 +124,12 @@ function optionsOf(
     height,
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     legend: { show: false },
-    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    scales: {
+      x: { range: () => rangeOf(latest.current) },
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+    },
     axes: [
-      { ...axis, space: 70 },
+      { ...axis, space: 80, values: (plot, splits) => timesOf(splits, plot.scales.x) },
       {
         ...axis,
         size: 72,
@@ -128,7 +143,8 @@ function optionsOf(
         stroke: color(one.color),
         width: 1.5,
         spanGaps: false,
-        points: { show: false },
+        // A value between two gaps is part of no line.
+        points: { show: true, size: 4, filter: lonePoints },
       })),
     ],
     hooks: {
@@ -136,6 +152,31 @@ function optionsOf(
       draw: [(drawn) => drawMarks(drawn, latest.current.marks ?? [], color('series-3'))],
     },
   }
+}
+
+/** To the end of the newest step, where the latest changes are. */
+function rangeOf({ timesMs }: ChartProps): [number, number] {
+  const first = timesMs[0] ?? Date.now()
+  const last = timesMs.at(-1) ?? first
+  const stepMs = (timesMs[1] ?? first + 60_000) - first
+  return [first / 1_000, (last + stepMs) / 1_000]
+}
+
+function timesOf(splits: readonly number[], scale: uPlot.Scale | undefined): string[] {
+  const spanSeconds = (scale?.max ?? 0) - (scale?.min ?? 0)
+  const format = spanSeconds > 172_800 ? day : minute
+  return splits.map((split) => format.format(split * 1_000))
+}
+
+function lonePoints(plot: uPlot, index: number, isShown: boolean): number[] | null {
+  const values = plot.data[index]
+  if (values === undefined || isShown) return null
+  const has = (at: number) => values[at] !== null && values[at] !== undefined
+  const lone: number[] = []
+  for (let at = 0; at < values.length; at += 1) {
+    if (has(at) && !has(at - 1) && !has(at + 1)) lone.push(at)
+  }
+  return lone
 }
 
 /** What changed, as dashed lines where it did. */

@@ -1,7 +1,7 @@
 /** What the nodes counted, as series that charts can draw. */
 import { useQuery } from '@tanstack/react-query'
-import { call } from '../api/client.ts'
-import type { Traffic, TrafficPoint } from '../api/types.ts'
+import { ApiProblem, call } from '../api/client.ts'
+import type { Analytics, Traffic, TrafficPoint } from '../api/types.ts'
 
 export const SPANS = [
   { name: '15 minutes', ms: 900_000, step: '1m' },
@@ -25,6 +25,35 @@ export function useTraffic(by: TrafficBy, span: Span) {
     },
     placeholderData: (before) => before,
   })
+}
+
+/** Percentiles of all nodes together; null where the control plane does not merge them. */
+export function useLatency(span: Span) {
+  return useQuery({
+    queryKey: ['traffic', 'latency', span.name],
+    queryFn: async () => {
+      const toMs = Date.now()
+      const range = `step=${span.step}&from=${toMs - span.ms}&to=${toMs}`
+      try {
+        return await call<Analytics>(`/analytics?${range}&percentiles=0.5,0.99`)
+      } catch (error) {
+        if (error instanceof ApiProblem && error.status === 404) return null
+        throw error
+      }
+    },
+    placeholderData: (before) => before,
+  })
+}
+
+/** A flow with these percentiles in place of the highest ones. */
+export function withLatency(flow: Flow, { series }: Analytics): Flow {
+  const found = new Map(
+    series.flatMap(({ points }) =>
+      points.map(({ time, latency }) => [Date.parse(time), latency?.percentilesMs] as const),
+    ),
+  )
+  const read = (index: number) => flow.timesMs.map((time) => found.get(time)?.[index] ?? null)
+  return { ...flow, p50Ms: read(0), p99Ms: read(1) }
 }
 
 export interface Flow {

@@ -8,7 +8,7 @@ const clock = new Intl.DateTimeFormat('en', {
   second: '2-digit',
   hourCycle: 'h23',
 })
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 export interface Quantity {
   readonly value: string
@@ -21,7 +21,7 @@ export function count(value: number): string {
 
 /** Three digits that mean something. */
 function digits(value: number): string {
-  if (value === 0) return '0'
+  if (Number.isInteger(value)) return String(value)
   const places = Math.max(0, Math.min(3, 2 - Math.floor(Math.log10(Math.abs(value)))))
   return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.min(places, 2))
 }
@@ -41,11 +41,11 @@ export function requestRate(perSecond: number): Quantity {
 }
 
 export function byteRate(perSecond: number): Quantity {
-  return scaled(perSecond, 1_024, ['B/s', 'KiB/s', 'MiB/s', 'GiB/s'])
+  return scaled(perSecond, 1_000, ['B/s', 'kB/s', 'MB/s', 'GB/s'])
 }
 
 export function byteCount(bytes: number): Quantity {
-  return scaled(bytes, 1_024, ['B', 'KiB', 'MiB', 'GiB', 'TiB'])
+  return scaled(bytes, 1_000, ['B', 'kB', 'MB', 'GB', 'TB'])
 }
 
 export function milliseconds(ms: number): Quantity {

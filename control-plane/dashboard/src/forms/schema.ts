@@ -94,5 +94,6 @@ export function wordsOf(name: string): string {
     .toLowerCase()
     .replace(/ ms$/, ' (ms)')
     .replace(/ pem$/, ' (PEM)')
+    .replace(/^url$/, 'URL')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

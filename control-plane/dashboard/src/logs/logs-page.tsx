@@ -4,11 +4,14 @@ import { useState } from 'react'
 import { useSearch } from 'wouter'
 import { call } from '../api/client.ts'
 import type { LogLine } from '../api/types.ts'
+import { useWrite } from '../app/session.tsx'
 import { count } from '../design/format.ts'
 import { Card, Empty, Failure, PageFrame } from '../design/parts.tsx'
-import { filterFrom, type LogFilter, NO_FILTER, queryOf } from './log-filter.ts'
+import { FILTER_FIELDS, filterFrom, type LogFilter, NO_FILTER, queryOf } from './log-filter.ts'
 import { LogTable } from './log-table.tsx'
 import { useTail } from './use-tail.ts'
+
+const raise = Object.freeze({ perSecond: 200, seconds: 300 })
 
 interface Lines {
   readonly items: readonly LogLine[]
@@ -33,13 +36,6 @@ export function LogsPage() {
   )
 }
 
-const fields = [
-  ['node', 'Node'],
-  ['router', 'Router'],
-  ['service', 'Service'],
-  ['status', 'Status'],
-] as const
-
 function Filters(props: {
   readonly filter: LogFilter
   readonly onChange: (filter: LogFilter) => void
@@ -47,13 +43,12 @@ function Filters(props: {
   const { filter, onChange } = props
   return (
     <div className="filters">
-      {fields.map(([name, title]) => (
+      {FILTER_FIELDS.map(({ name, title, example }) => (
         <label key={name}>
           {title}
           <input
             value={filter[name]}
-            inputMode={name === 'status' ? 'numeric' : 'text'}
-            placeholder={name === 'status' ? 'like 502' : 'any'}
+            placeholder={example}
             onChange={(event) => onChange({ ...filter, [name]: event.target.value.trim() })}
           />
         </label>
@@ -102,9 +97,12 @@ function Followed({ filter }: { readonly filter: LogFilter }) {
         <span role="status" className={`state ${tail.isPaused ? 'warn' : 'good'}`}>
           {tail.isPaused ? `paused, ${count(tail.waiting)} lines wait` : 'following'}
         </span>
-        <button type="button" onClick={() => tail.setPaused(!tail.isPaused)}>
-          {tail.isPaused ? 'Go on' : 'Pause'}
-        </button>
+        <div className="row">
+          <Raise node={filter.node} />
+          <button type="button" onClick={() => tail.setPaused(!tail.isPaused)}>
+            {tail.isPaused ? 'Go on' : 'Pause'}
+          </button>
+        </div>
       </div>
       {tail.failure === undefined ? null : <div className="note warn">{tail.failure}</div>}
       {tail.dropped === 0 ? null : (
@@ -112,5 +110,25 @@ function Followed({ filter }: { readonly filter: LogFilter }) {
       )}
       <LogTable lines={tail.lines} />
     </Card>
+  )
+}
+
+/** More lines for a while; the cap falls back by itself. */
+function Raise({ node }: { readonly node: string }) {
+  const { perSecond, seconds } = raise
+  const write = useWrite((_: undefined, csrfToken) =>
+    call('/logs/raise', {
+      method: 'POST',
+      body: { perSecond, seconds, ...(node === '' ? {} : { node }) },
+      csrfToken,
+    }),
+  )
+  return (
+    <>
+      <Failure error={write.error} />
+      <button type="button" disabled={write.isPending} onClick={() => write.mutate(undefined)}>
+        {write.isSuccess ? 'Raised' : `Raise to ${perSecond}/s for ${seconds / 60} min`}
+      </button>
+    </>
   )
 }

@@ -6,17 +6,26 @@ import { call } from '../api/client.ts'
 import type { NodeView, Page, Traffic, VersionSummary } from '../api/types.ts'
 import { Chart, type Mark } from '../charts/chart.tsx'
 import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
-import { type Flow, flowOf, SPANS, type Span, useTraffic } from '../charts/traffic.ts'
+import {
+  type Flow,
+  flowOf,
+  SPANS,
+  type Span,
+  useLatency,
+  useTraffic,
+  withLatency,
+} from '../charts/traffic.ts'
 import { byteRate, milliseconds, percent, requestRate, text } from '../design/format.ts'
 import { Card, Empty, Failure, Figure, PageFrame, stateTones, Time } from '../design/parts.tsx'
 import { useNodes } from '../nodes/use-nodes.ts'
 
-const multiplesMax = 24
+const multiplesMax = 60
 const changesShown = 6
 
 export function OverviewPage() {
   const [span, setSpan] = useState<Span>(SPANS[1])
   const traffic = useTraffic('node', span)
+  const latency = useLatency(span)
   const nodes = useNodes()
   const versions = useVersions()
   const marks = versions.map(({ number, createdAt }) => ({
@@ -24,11 +33,13 @@ export function OverviewPage() {
     name: `version ${number}`,
   }))
   if (nodes.data?.items.length === 0) return <FirstSteps />
-  const flow = traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)
+  const merged = latency.data ?? undefined
+  const summed = traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)
+  const flow = summed !== undefined && merged !== undefined ? withLatency(summed, merged) : summed
   return (
     <PageFrame title="Overview" actions={<SpanPicker span={span} onPick={setSpan} />}>
       <Failure error={traffic.error ?? nodes.error} />
-      {flow === undefined ? null : <Figures flow={flow} />}
+      {flow === undefined ? null : <Figures flow={flow} isMerged={merged !== undefined} />}
       <Card title="Fleet">
         <FleetStrip nodes={nodes.data?.items ?? []} />
       </Card>
@@ -68,15 +79,20 @@ function FirstSteps() {
 }
 
 /** Of the last whole step, since the newest one has only begun. */
-function Figures({ flow }: { readonly flow: Flow }) {
+function Figures({ flow, isMerged }: { readonly flow: Flow; readonly isMerged: boolean }) {
+  const of = isMerged ? '' : ', slowest node'
   const at = Math.max(0, flow.timesMs.length - 2)
-  const last = (values: readonly (number | null)[]) => values[at] ?? 0
+  const last = (values: readonly number[]) => values[at] ?? 0
+  const time = (values: readonly (number | null)[]) => {
+    const value = values[at] ?? null
+    return value === null ? { value: '–', unit: 'ms' } : milliseconds(value)
+  }
   return (
     <section className="figures" aria-label="Now">
       <Figure name="Requests" quantity={requestRate(last(flow.requestsPerSecond))} />
-      <Figure name="Errors" quantity={percent(last(flow.errorShare))} />
-      <Figure name="p50, slowest node" quantity={milliseconds(last(flow.p50Ms))} />
-      <Figure name="p99, slowest node" quantity={milliseconds(last(flow.p99Ms))} />
+      <Figure name="Errors" quantity={percent(flow.errorShare[at] ?? 0)} />
+      <Figure name={`p50${of}`} quantity={time(flow.p50Ms)} />
+      <Figure name={`p99${of}`} quantity={time(flow.p99Ms)} />
       <Figure name="To clients" quantity={byteRate(last(flow.outPerSecond))} />
       <Figure name="From clients" quantity={byteRate(last(flow.inPerSecond))} />
     </section>
