@@ -5,18 +5,6 @@ export const apiLimits = Object.freeze({
   bodyBytesMax: 4_194_304,
   /** Of an import, which holds everything at once. */
   importBytesMax: 67_108_864,
-  passphraseCharactersMin: 8,
-  passphraseCharactersMax: 1_024,
-  headTimeoutMs: 10_000,
-  /** From a request's first byte to its last. */
-  requestTimeoutMs: 30_000,
-  keepAliveTimeoutMs: 30_000,
-  parameterCharactersMax: 255,
-  idempotencyKeyCharactersMax: 255,
-  idempotencyKeysMax: 10_000,
-  idempotencyKeyAgeMs: 86_400_000,
-  /** Differences of resources in one answer; what is more is counted and left out. */
-  differencesMax: 1_000,
   /** From sign-in; then a browser has to sign in again. */
   sessionAgeMs: 43_200_000,
   /** More sign out whoever signed in first. */
@@ -30,6 +18,18 @@ export const apiLimits = Object.freeze({
   trafficTickMs: 5_000,
   /** A reader then has to come back, and with it its credentials are looked at again. */
   eventStreamMs: 3_600_000,
+  passphraseCharactersMin: 8,
+  passphraseCharactersMax: 1_024,
+  headTimeoutMs: 10_000,
+  /** From a request's first byte to its last. */
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 30_000,
+  parameterCharactersMax: 255,
+  idempotencyKeyCharactersMax: 255,
+  idempotencyKeysMax: 10_000,
+  idempotencyKeyAgeMs: 86_400_000,
+  /** Differences of resources in one answer; what is more is counted and left out. */
+  differencesMax: 1_000,
   /** How long open requests may take to end when the server stops. */
   stopGraceMs: 1_000,
 })

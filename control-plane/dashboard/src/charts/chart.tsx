@@ -129,7 +129,7 @@ function optionsOf(
       y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
     },
     axes: [
-      { ...axis, space: 80, values: (plot, splits) => timesOf(splits, plot.scales.x) },
+      { ...axis, size: 28, space: 80, values: (plot, splits) => timesOf(splits, plot.scales.x) },
       {
         ...axis,
         size: 72,
@@ -168,9 +168,8 @@ function timesOf(splits: readonly number[], scale: uPlot.Scale | undefined): str
   return splits.map((split) => format.format(split * 1_000))
 }
 
-function lonePoints(plot: uPlot, index: number, isShown: boolean): number[] | null {
-  const values = plot.data[index]
-  if (values === undefined || isShown) return null
+function lonePoints(plot: uPlot, index: number): number[] {
+  const values = plot.data[index] ?? []
   const has = (at: number) => values[at] !== null && values[at] !== undefined
   const lone: number[] = []
   for (let at = 0; at < values.length; at += 1) {

@@ -72,6 +72,34 @@ export interface Flow {
  * be added: of several series the highest is taken.
  */
 export function flowOf(traffic: Traffic, series: Traffic['series'], nowMs = Date.now()): Flow {
+  const { timesMs, points, seconds } = stepsOf(traffic, series, nowMs)
+  const rate = (read: (point: TrafficPoint) => number) =>
+    points.map((here, index) => sum(here, read) / (seconds[index] ?? 1))
+  return {
+    timesMs,
+    requestsPerSecond: rate(({ requests }) => requests.total),
+    errorShare: points.map(errorShareOf),
+    p50Ms: points.map((here) => highest(here, 'p50Ms')),
+    p99Ms: points.map((here) => highest(here, 'p99Ms')),
+    inPerSecond: rate(({ bytesIn }) => bytesIn),
+    outPerSecond: rate(({ bytesOut }) => bytesOut),
+  }
+}
+
+/** Of one series, requests alone: for the many small charts. */
+export function requestsOf(
+  traffic: Traffic,
+  series: Traffic['series'][number],
+  nowMs = Date.now(),
+): Pick<Flow, 'timesMs' | 'requestsPerSecond'> {
+  const { timesMs, points, seconds } = stepsOf(traffic, [series], nowMs)
+  const requestsPerSecond = points.map(
+    (here, index) => (here[0]?.requests.total ?? 0) / (seconds[index] ?? 1),
+  )
+  return { timesMs, requestsPerSecond }
+}
+
+function stepsOf(traffic: Traffic, series: Traffic['series'], nowMs: number) {
   const { stepMs } = traffic
   const startMs = Math.ceil(Date.parse(traffic.from) / stepMs) * stepMs
   const length = Math.max(0, Math.ceil((Date.parse(traffic.to) - startMs) / stepMs))
@@ -84,17 +112,7 @@ export function flowOf(traffic: Traffic, series: Traffic['series'], nowMs = Date
   }
   // The newest step is not over yet, so its rate is over the time that has passed of it.
   const seconds = timesMs.map((time) => Math.min(stepMs, Math.max(1_000, nowMs - time)) / 1_000)
-  const rate = (read: (point: TrafficPoint) => number) =>
-    points.map((here, index) => sum(here, read) / (seconds[index] ?? 1))
-  return {
-    timesMs,
-    requestsPerSecond: rate(({ requests }) => requests.total),
-    errorShare: points.map(errorShareOf),
-    p50Ms: points.map((here) => highest(here, 'p50Ms')),
-    p99Ms: points.map((here) => highest(here, 'p99Ms')),
-    inPerSecond: rate(({ bytesIn }) => bytesIn),
-    outPerSecond: rate(({ bytesOut }) => bytesOut),
-  }
+  return { timesMs, points, seconds }
 }
 
 function sum(points: readonly TrafficPoint[], read: (point: TrafficPoint) => number): number {

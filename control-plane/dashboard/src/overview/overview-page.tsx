@@ -1,6 +1,6 @@
 /** How the fleet is doing, at a glance. */
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../api/client.ts'
 import type { NodeView, Page, Traffic, VersionSummary } from '../api/types.ts'
@@ -9,6 +9,7 @@ import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
 import {
   type Flow,
   flowOf,
+  requestsOf,
   SPANS,
   type Span,
   useLatency,
@@ -28,13 +29,16 @@ export function OverviewPage() {
   const latency = useLatency(span)
   const nodes = useNodes()
   const versions = useVersions()
+  const summed = useMemo(
+    () => (traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)),
+    [traffic.data],
+  )
   const marks = versions.map(({ number, createdAt }) => ({
     timeMs: Date.parse(createdAt),
     name: `version ${number}`,
   }))
   if (nodes.data?.items.length === 0) return <FirstSteps />
   const merged = latency.data ?? undefined
-  const summed = traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)
   const flow = summed !== undefined && merged !== undefined ? withLatency(summed, merged) : summed
   return (
     <PageFrame title="Overview" actions={<SpanPicker span={span} onPick={setSpan} />}>
@@ -123,7 +127,7 @@ function Multiples(props: { readonly traffic: Traffic; readonly marks: readonly 
       <h2>Requests by node</h2>
       <div className="grid">
         {shown.map((series) => {
-          const flow = flowOf(traffic, [series])
+          const flow = requestsOf(traffic, series)
           return (
             <Card key={series.key} title={series.key}>
               <Chart
