@@ -55,15 +55,19 @@ describe.skipIf(CHROMIUM === undefined)(`the dashboard's speed${whyNoBrowser}`, 
     await devTools.send('Performance.enable')
     const before = await busySeconds(devTools)
     await page.getByLabel('Time span').selectOption('1 day')
+    // Charts out of sight are drawn when they come into sight.
     await page
-      .locator('.chart canvas')
+      .getByRole('figure')
       .nth(NODES + 3)
-      .waitFor()
+      .waitFor({ state: 'attached' })
+    await page.locator('.chart canvas').nth(3).waitFor()
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
     const drawnMs = ((await busySeconds(devTools)) - before) * 1_000
     stdout.write(`${NODES * MINUTES} points drawn with ${drawnMs.toFixed(0)} ms of main thread\n`)
     if (isQuiet) expect(drawnMs).toBeLessThanOrEqual(DRAWN_MS)
-    expect(await page.locator('.chart canvas').count()).toBeGreaterThanOrEqual(NODES + 4)
+    const below = page.getByRole('figure', { name: 'Requests per second of node-49' })
+    await below.scrollIntoViewIfNeeded()
+    await below.locator('canvas').waitFor()
     await dashboard.shoot('overview-50-nodes')
   })
 })

@@ -33,6 +33,7 @@ export function Chart(props: ChartProps) {
   const latest = useRef(props)
   latest.current = props
   const plot = useRef<uPlot | null>(null)
+  const drawn = useRef<ChartProps>(null)
   const shape = props.series.map(({ name }) => name).join('\n')
   const { height = 160 } = props
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another shape needs another plot.
@@ -40,6 +41,7 @@ export function Chart(props: ChartProps) {
     const element = holder.current
     if (element === null) return undefined
     const make = () => {
+      drawn.current = latest.current
       plot.current?.destroy()
       plot.current = new uPlot(
         optionsOf(latest, element, height, setAt),
@@ -47,21 +49,35 @@ export function Chart(props: ChartProps) {
         element,
       )
     }
-    make()
+    // What is out of sight is drawn when it comes into sight.
+    const sight = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting !== true || plot.current !== null) return
+      make()
+    })
+    sight.observe(element)
     const observer = new ResizeObserver(() =>
       plot.current?.setSize({ width: element.clientWidth, height }),
     )
     observer.observe(element)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
-    scheme.addEventListener('change', make)
+    const restyle = () => plot.current !== null && make()
+    scheme.addEventListener('change', restyle)
     return () => {
-      scheme.removeEventListener('change', make)
+      scheme.removeEventListener('change', restyle)
+      sight.disconnect()
       observer.disconnect()
       plot.current?.destroy()
       plot.current = null
     }
   }, [shape, height])
-  useEffect(() => plot.current?.setData(dataOf(props)), [props])
+  useEffect(() => {
+    const { timesMs, series, marks } = props
+    const before = drawn.current
+    const isSame = before?.timesMs === timesMs && before.marks === marks && before.series === series
+    if (plot.current === null || isSame) return
+    drawn.current = props
+    plot.current.setData(dataOf(props))
+  }, [props])
   return (
     <figure style={{ margin: 0 }} aria-label={props.label}>
       <div className="chart" ref={holder} aria-hidden="true" style={{ minHeight: height }} />

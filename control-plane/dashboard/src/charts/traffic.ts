@@ -24,6 +24,8 @@ export function useTraffic(by: TrafficBy, span: Span) {
       )
     },
     placeholderData: (before) => before,
+    // Comparing tens of thousands of points with those before costs more than drawing them.
+    structuralSharing: false,
   })
 }
 

@@ -1,6 +1,6 @@
 /** How the fleet is doing, at a glance. */
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { memo, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../api/client.ts'
 import type { NodeView, Page, Traffic, VersionSummary } from '../api/types.ts'
@@ -22,6 +22,7 @@ import { useNodes } from '../nodes/use-nodes.ts'
 
 const multiplesMax = 60
 const changesShown = 6
+const noVersions: readonly VersionSummary[] = []
 
 export function OverviewPage() {
   const [span, setSpan] = useState<Span>(SPANS[1])
@@ -33,10 +34,14 @@ export function OverviewPage() {
     () => (traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)),
     [traffic.data],
   )
-  const marks = versions.map(({ number, createdAt }) => ({
-    timeMs: Date.parse(createdAt),
-    name: `version ${number}`,
-  }))
+  const marks = useMemo(
+    () =>
+      versions.map(({ number, createdAt }) => ({
+        timeMs: Date.parse(createdAt),
+        name: `version ${number}`,
+      })),
+    [versions],
+  )
   if (nodes.data?.items.length === 0) return <FirstSteps />
   const merged = latency.data ?? undefined
   const flow = summed !== undefined && merged !== undefined ? withLatency(summed, merged) : summed
@@ -59,7 +64,7 @@ function useVersions(): readonly VersionSummary[] {
     queryKey: ['versions', 'latest'],
     queryFn: () => call<Page<VersionSummary>>('/versions?limit=50'),
   })
-  return versions.data?.items ?? []
+  return versions.data?.items ?? noVersions
 }
 
 function FirstSteps() {
@@ -126,21 +131,9 @@ function Multiples(props: { readonly traffic: Traffic; readonly marks: readonly 
     <section>
       <h2>Requests by node</h2>
       <div className="grid">
-        {shown.map((series) => {
-          const flow = requestsOf(traffic, series)
-          return (
-            <Card key={series.key} title={series.key}>
-              <Chart
-                label={`Requests per second of ${series.key}`}
-                timesMs={flow.timesMs}
-                height={110}
-                marks={marks}
-                format={(value) => text(requestRate(value))}
-                series={[{ name: 'all', color: 'series-1', values: flow.requestsPerSecond }]}
-              />
-            </Card>
-          )
-        })}
+        {shown.map((series) => (
+          <NodeChart key={series.key} traffic={traffic} series={series} marks={marks} />
+        ))}
       </div>
       {hidden > 0 ? (
         <p className="quiet">{hidden} more nodes have charts on their own pages.</p>
@@ -149,6 +142,27 @@ function Multiples(props: { readonly traffic: Traffic; readonly marks: readonly 
     </section>
   )
 }
+
+const NodeChart = memo(function NodeChart(props: {
+  readonly traffic: Traffic
+  readonly series: Traffic['series'][number]
+  readonly marks: readonly Mark[]
+}) {
+  const { traffic, series, marks } = props
+  const { timesMs, requestsPerSecond } = requestsOf(traffic, series)
+  return (
+    <Card title={series.key}>
+      <Chart
+        label={`Requests per second of ${series.key}`}
+        timesMs={timesMs}
+        height={110}
+        marks={marks}
+        format={(value) => text(requestRate(value))}
+        series={[{ name: 'all', color: 'series-1', values: requestsPerSecond }]}
+      />
+    </Card>
+  )
+})
 
 function LatestChanges({ versions }: { readonly versions: readonly VersionSummary[] }) {
   return (
