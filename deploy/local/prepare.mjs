@@ -14,6 +14,7 @@ const commands = join(root, 'node_modules', '.bin')
 const programs = [
   'control-plane/dist/main.js',
   'control-plane/dist/cli/main.js',
+  'control-plane/dist/dashboard/index.html',
   'data-plane/dist/main.js',
 ]
 

@@ -18,6 +18,8 @@ export function summary({ places, facts, dataDir }) {
 function whatRunsWhere({ admin, fleet, origin, nodes }, { entryPoints }, dataDir) {
   const shown = entryPoints.filter(({ name }) => name === 'web' || name === 'websecure')
   return [
+    row('dashboard', '', `http://${admin.address}/`),
+    row('', 'sign in', `with the admin token: cat ${dataDir}/admin-token`),
     row(
       'control plane',
       'admin API',

@@ -1,14 +1,17 @@
 /** Builds the admin API; whoever builds it makes it listen and closes it. */
+import fastifyCookie from '@fastify/cookie'
 import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
 import { PreconditionFailed } from '../publishing/preconditions.ts'
 import { applyRoutes } from './apply-routes.ts'
-import { requireToken } from './authentication.ts'
+import { requireCredentials } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
+import { sendDashboard, serveDashboard } from './dashboard-files.ts'
 import { draftRoutes } from './draft-routes.ts'
+import { eventRoutes } from './event-routes.ts'
 import { explainRoutes } from './explain-routes.ts'
 import { historyRoutes } from './history-routes.ts'
 import { IdempotencyKeys } from './idempotency.ts'
@@ -24,6 +27,8 @@ import { ApiError, sendPreconditionFailed, sendProblem } from './problem-details
 import { present } from './representation.ts'
 import { resourceRoutes } from './resource-routes.ts'
 import { responses } from './schemas.ts'
+import { sessionRoutes, signInRoute } from './session-routes.ts'
+import { Sessions } from './sessions.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { stageRoutes } from './stage-routes.ts'
 import { statusRoutes } from './status-routes.ts'
@@ -78,12 +83,19 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
     metrics.addHook('onRequest', requireToken(options.adminToken))
     await metrics.register(metricsRoutes, options)
   })
-  await app.register(versionOne, { ...options, prefix: '/api/v1' })
+  await app.register(fastifyCookie)
+  const sessions = new Sessions(options)
+  await app.register(signInRoute, { sessions, prefix: '/api/v1' })
+  await app.register(versionOne, { ...options, sessions, prefix: '/api/v1' })
+  await serveDashboard(app)
   return app
 }
 
-async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promise<void> {
-  app.addHook('onRequest', requireToken(options.adminToken))
+async function versionOne(
+  app: FastifyInstance,
+  options: AdminApiOptions & { readonly sessions: Sessions },
+): Promise<void> {
+  app.addHook('onRequest', requireCredentials(options.adminToken, options.sessions))
   // Within the prefix, so that the token is asked for first.
   app.setNotFoundHandler(refuseUnknownRoute)
   const {
@@ -96,6 +108,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     logRaises,
     joinTokens,
     telemetry,
+    sessions,
     softwareVersion,
     now,
   } = options
@@ -111,6 +124,7 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
     logRaises,
     joinTokens,
     telemetry,
+    sessions,
     softwareVersion,
     now,
     writer: new ConfigurationWriter({ publisher, drafts, keys, stages }),
@@ -133,6 +147,8 @@ async function versionOne(app: FastifyInstance, options: AdminApiOptions): Promi
   await app.register(logRoutes, parts)
   await app.register(logRaiseRoutes, parts)
   await app.register(statusRoutes, parts)
+  await app.register(sessionRoutes, parts)
+  await app.register(eventRoutes, parts)
 }
 
 function setErrorHandling(app: FastifyInstance, now: () => number): void {
@@ -145,7 +161,9 @@ function setErrorHandling(app: FastifyInstance, now: () => number): void {
     const locate = request.routeOptions.config.locate
     return sendProblem(request, reply, toApiError(error, locate, request.body))
   })
-  app.setNotFoundHandler(refuseUnknownRoute)
+  app.setNotFoundHandler(
+    (request, reply) => sendDashboard(request, reply) ?? refuseUnknownRoute(request),
+  )
 }
 
 function refuseUnknownRoute(request: { method: string; url: string }): never {

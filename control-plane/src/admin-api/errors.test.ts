@@ -97,7 +97,7 @@ describe('a request that is no good', () => {
     ['POST', '/api/v1/status'],
     ['DELETE', '/api/v1/settings'],
     ['GET', '/api/v2/status'],
-    ['GET', '/'],
+    ['GET', '/unknown'],
   ])('to %s %s gets a 404 problem', async (method, path) => {
     const answer = await api.send(method, path)
     expect([answer.status, answer.body]).toEqual([

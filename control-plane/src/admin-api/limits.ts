@@ -5,6 +5,19 @@ export const apiLimits = Object.freeze({
   bodyBytesMax: 4_194_304,
   /** Of an import, which holds everything at once. */
   importBytesMax: 67_108_864,
+  /** From sign-in; then a browser has to sign in again. */
+  sessionAgeMs: 43_200_000,
+  /** More sign out whoever signed in first. */
+  sessionsMax: 1_000,
+  /** Browsers that listen to events at the same time; more get 429. */
+  eventReadersMax: 64,
+  eventHeartbeatMs: 15_000,
+  /** Changes that come faster are told together. */
+  eventGatherMs: 250,
+  /** How often readers are told to ask for traffic again. */
+  trafficTickMs: 5_000,
+  /** A reader then has to come back, and with it its credentials are looked at again. */
+  eventStreamMs: 3_600_000,
   passphraseCharactersMin: 8,
   passphraseCharactersMax: 1_024,
   headTimeoutMs: 10_000,

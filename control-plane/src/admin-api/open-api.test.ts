@@ -133,6 +133,11 @@ it('describes every answer as it is', async () => {
   await call('get', `${v1}/logs/export?status=9xx`, undefined, `${v1}/logs/export`)
   await call('get', `${v1}/logs/follow?status=9xx`, undefined, `${v1}/logs/follow`)
   await call('get', `${v1}/status`)
+  await call('post', `${v1}/session`, { token: 'wrong' })
+  await call('get', `${v1}/session`)
+  await call('delete', `${v1}/session`)
+  const stranger = await api.send('GET', `${v1}/events`, undefined, { token: 'wrong' })
+  expectDescribed('get', `${v1}/events`, stranger)
   await call('get', '/healthz')
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method} ${path}`),

@@ -11,6 +11,7 @@ import type { VersionArchive } from '../publishing/version-archive.ts'
 import type { Database } from '../store/database.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfigurationWriter } from './configuration-writer.ts'
+import type { Sessions } from './sessions.ts'
 
 export interface AdminApiOptions {
   readonly adminToken: string
@@ -33,5 +34,6 @@ export interface AdminApiOptions {
 /** What route files get. */
 export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log' | 'db'> {
   readonly writer: ConfigurationWriter
+  readonly sessions: Sessions
   readonly startedAtMs: number
 }

@@ -41,11 +41,13 @@ const refusals: Record<RefusalCode, Definition> = {
 const statuses: Record<number, Definition> = {
   400: refusals.malformed,
   401: { slug: 'unauthorized', title: 'The admin token is missing or wrong', status: 401 },
+  403: { slug: 'forbidden', title: 'The request is not from the dashboard', status: 403 },
   404: refusals['not-found'],
   409: { slug: 'idempotency-conflict', title: 'The Idempotency-Key is in use', status: 409 },
   422: { slug: 'idempotency-mismatch', title: 'The Idempotency-Key was used', status: 422 },
   413: { slug: 'too-large', title: 'The request is too large', status: 413 },
   414: { slug: 'too-large', title: 'The request is too large', status: 414 },
+  429: { slug: 'too-many', title: 'Too many of these at the same time', status: 429 },
   415: { slug: 'unsupported-media-type', title: 'The media type is not supported', status: 415 },
 }
 
@@ -65,7 +67,7 @@ export class ApiError extends Error {
   readonly problems: readonly Problem[] | undefined
 
   constructor(
-    statusCode: 400 | 401 | 404 | 409 | 422 | 429,
+    statusCode: 400 | 401 | 403 | 404 | 409 | 422 | 429,
     detail: string,
     problems?: readonly Problem[],
   ) {

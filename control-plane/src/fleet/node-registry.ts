@@ -61,6 +61,7 @@ export class NodeRegistry {
   readonly #revoked = new Set<string>()
   readonly #drainListeners = new Set<(nodeId: string, isDraining: boolean) => void>()
   readonly #revocationListeners = new Set<(nodeId: string) => void>()
+  readonly #changeListeners = new Set<() => void>()
 
   constructor(options: {
     readonly db: Database
@@ -97,6 +98,7 @@ export class NodeRegistry {
     if (live !== undefined) {
       await this.disconnected(row.id, live.session)
     }
+    this.#tellChanged()
     return this.find(row.id)
   }
 
@@ -104,6 +106,16 @@ export class NodeRegistry {
   onRevoked(listener: (nodeId: string) => void): () => void {
     this.#revocationListeners.add(listener)
     return () => this.#revocationListeners.delete(listener)
+  }
+
+  /** Calls back when what is known of any node changed. Returns the function that ends the subscription. */
+  onChanged(listener: () => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  #tellChanged(): void {
+    for (const listener of this.#changeListeners) listener()
   }
 
   /** Whether a node should take no new connections; undefined: there is no such node. */
@@ -116,6 +128,7 @@ export class NodeRegistry {
     for (const listener of this.#drainListeners) {
       listener(row.id, isDraining)
     }
+    this.#tellChanged()
     return this.find(row.id)
   }
 
@@ -211,6 +224,7 @@ export class NodeRegistry {
       lastSeenAtMs: nowMs,
       savedAtMs: nowMs,
     })
+    this.#tellChanged()
     return hasRejected ? (before.rejected_hash ?? undefined) : undefined
   }
 
@@ -220,6 +234,7 @@ export class NodeRegistry {
       return
     }
     this.#live.delete(nodeId)
+    this.#tellChanged()
     const recorded = updateNode(this.#db, nodeId, { last_seen_at_ms: live.lastSeenAtMs })
     this.#goodbyes.add(recorded)
     await recorded.finally(() => this.#goodbyes.delete(recorded))
@@ -253,6 +268,7 @@ export class NodeRegistry {
     update: { readonly version: number; readonly hash: string; readonly tookMs: number },
   ): Promise<void> {
     await this.#answers.record({ id: nodeId, ...update, appliedAtMs: this.#now() })
+    this.#tellChanged()
   }
 
   async rejected(
@@ -269,6 +285,7 @@ export class NodeRegistry {
       rejected_at_ms: this.#now(),
       rejected_problems: JSON.stringify(update.problems),
     })
+    this.#tellChanged()
   }
 
   async #findRecord(nameOrId: string): Promise<NodeRecord | undefined> {

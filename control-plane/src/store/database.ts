@@ -15,12 +15,14 @@ import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
 import * as stages005 from './migrations/005-stages.ts'
 import { PreparedStatements } from './prepared-statements.ts'
+import * as sessions006 from './migrations/006-sessions.ts'
+import type { SessionTables } from './session-tables.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import * as analytics002 from './telemetry-migrations/002-analytics.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
 /** The tables of sluice.db. */
-export interface Tables extends ConfigurationTables, FleetTables, HistoryTables {}
+export interface Tables extends ConfigurationTables, FleetTables, HistoryTables, SessionTables {}
 
 export type Database = Kysely<Tables>
 export type TelemetryDatabase = Kysely<TelemetryTables>
@@ -35,6 +37,7 @@ export function openDatabase(file: string): Promise<Database> {
     '003-history': history003,
     '004-delivery': delivery004,
     '005-stages': stages005,
+    '006-sessions': sessions006,
   })
 }
 
