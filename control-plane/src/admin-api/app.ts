@@ -79,12 +79,12 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   await app.register(fastifySwaggerUi, { routePrefix: '/api/docs' })
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger())
   app.get('/healthz', { schema: getHealth }, () => ({ status: 'ok' }))
-  await app.register(async (metrics) => {
-    metrics.addHook('onRequest', requireToken(options.adminToken))
-    await metrics.register(metricsRoutes, options)
-  })
   await app.register(fastifyCookie)
   const sessions = new Sessions(options)
+  await app.register(async (metrics) => {
+    metrics.addHook('onRequest', requireCredentials(options.adminToken, sessions))
+    await metrics.register(metricsRoutes, options)
+  })
   await app.register(signInRoute, { sessions, prefix: '/api/v1' })
   await app.register(versionOne, { ...options, sessions, prefix: '/api/v1' })
   await serveDashboard(app)

@@ -1,4 +1,4 @@
-/** The rows of the table that 007-sessions makes. */
+/** The rows of the table that 006-sessions makes. */
 export interface SessionTables {
   session: SessionTable
 }
