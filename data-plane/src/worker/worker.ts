@@ -4,7 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Outcome } from '@sluice/proto'
-import { type CompiledConfiguration, compile } from '../configuration/compile.ts'
+import { type CompiledConfiguration, compileParts } from '../configuration/compile.ts'
+import { type ResourcePart, readResource } from '../configuration/resource-part.ts'
 import { limits } from '../limits.ts'
 import type { Configure, DrainCount, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
@@ -44,6 +45,8 @@ export class Worker {
   /** Entry points that are in no version any more and still have connections. */
   #removed: EntryPoint[] = []
   #drainingRoutes: readonly Route[] = []
+  /** Of the applied version. */
+  #parts: readonly ResourcePart[] = []
 
   constructor(send: (message: WorkerMessage) => void, lookup: NameLookup) {
     const now = () => performance.now()
@@ -90,13 +93,16 @@ export class Worker {
     this.#send({ kind: 'started' })
   }
 
-  configure({ version, resources }: Configure): void {
-    const result = compile(resources)
+  configure({ version, resources, gone }: Configure): void {
+    const parts = gone === undefined ? [] : without(this.#parts, gone)
+    for (const bytes of resources) parts.push(readResource(bytes))
+    const result = compileParts(parts)
     if (result.kind === 'refused') {
       this.#send({ kind: 'rejected', version, problems: result.problems })
       return
     }
     this.#apply(result.configuration)
+    this.#parts = parts
     this.#send({ kind: 'applied', version })
   }
 
@@ -226,4 +232,14 @@ export class Worker {
     this.#entryPoints.delete(entryPoint.name)
     this.#removed.push(entryPoint)
   }
+}
+
+/** `places`: ascending. */
+function without(parts: readonly ResourcePart[], places: Uint32Array): ResourcePart[] {
+  let at = 0
+  return parts.filter((_, place) => {
+    if (place !== places[at]) return true
+    at += 1
+    return false
+  })
 }
