@@ -4,7 +4,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Outcome } from '@sluice/proto'
-import { type CompiledConfiguration, compileParts } from '../configuration/compile.ts'
+import {
+  type CompiledConfiguration,
+  type CompiledRouter,
+  compileParts,
+} from '../configuration/compile.ts'
 import { type ResourcePart, readResource } from '../configuration/resource-part.ts'
 import { limits } from '../limits.ts'
 import type { Configure, DrainCount, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
@@ -28,6 +32,7 @@ import { Warnings } from './observe/warnings.ts'
 import { NetDialler } from './transport/net-dialler.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
+import type { UpstreamService } from './upstreams/upstream-service.ts'
 
 const DRAIN_CHECK_MS = 20
 
@@ -47,6 +52,9 @@ export class Worker {
   #drainingRoutes: readonly Route[] = []
   /** Of the applied version. */
   #parts: readonly ResourcePart[] = []
+  /** Of the applied version; the routes are at the places of their routers. */
+  #routers: readonly CompiledRouter[] = []
+  #routes: readonly Route[] = []
 
   constructor(send: (message: WorkerMessage) => void, lookup: NameLookup) {
     const now = () => performance.now()
@@ -185,18 +193,37 @@ export class Worker {
 
   #apply(configuration: CompiledConfiguration): void {
     const services = this.#upstreams.apply(configuration.services)
-    const routes: Route[] = []
-    for (const { name, service, isDraining } of configuration.routers) {
-      const upstreams = services.get(service)
-      // compile() has refused versions with a router whose service is missing.
-      if (upstreams === undefined) throw new Error(`router ${name} has no service`)
-      const counter = this.#counters.of(name, service)
-      routes.push({ router: name, service, upstreams, counter, isDraining })
-    }
+    const routes = this.#routesOf(configuration.routers, services)
+    this.#routers = configuration.routers
+    this.#routes = routes
     this.#drainingRoutes = routes.filter(({ isDraining }) => isDraining)
     this.#engine.sampler.capacity = configuration.logsPerSecondPerNode
     this.#applyEntryPoints(configuration, routes)
     this.#contexts.setTable(configuration.certificates)
+  }
+
+  /** Routers that stay are the same objects in the same order, so one walk finds what is there for them. */
+  #routesOf(
+    routers: readonly CompiledRouter[],
+    services: ReadonlyMap<string, UpstreamService>,
+  ): Route[] {
+    let at = 0
+    return routers.map((router) => {
+      const { name, service, isDraining } = router
+      const upstreams = services.get(service)
+      // compile() has refused versions with a router whose service is missing.
+      if (upstreams === undefined) throw new Error(`router ${name} has no service`)
+      while (at < this.#routers.length && this.#routers[at] !== router) at += 1
+      const before = this.#routes[at]
+      if (before?.upstreams === upstreams) return before
+      return {
+        router: name,
+        service,
+        upstreams,
+        counter: this.#counters.of(name, service),
+        isDraining,
+      }
+    })
   }
 
   #applyEntryPoints(configuration: CompiledConfiguration, routes: readonly Route[]): void {
