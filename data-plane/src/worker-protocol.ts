@@ -18,11 +18,17 @@ export type SupervisorMessage =
   /** Stop accepting, finish exchanges, exit 0 when none is left or `graceMs` have passed. */
   | { readonly kind: 'drain'; readonly graceMs: number }
 
-/** A whole version: encoded sluice.v1 Resource messages, as they came from the control plane. */
+/** A version: the whole of it, or what differs from the last one that the worker applied. */
 export interface Configure {
   readonly kind: 'configure'
   readonly version: bigint
   readonly hash: string
+  /**
+   * Undefined: nothing stays. Otherwise which resources of the applied version are gone, by their places,
+   * ascending; the others stay in their order, and `resources` come behind them.
+   */
+  readonly gone?: Uint32Array
+  /** Encoded sluice.v1 Resource messages, as they came from the control plane. */
   readonly resources: readonly Uint8Array[]
 }
 

@@ -29,16 +29,20 @@ export const NO_ROUTER = -1
 
 const NO_RANK = Number.MAX_SAFE_INTEGER
 
-/** The entries of one host, by path. */
+const NO_ENTRIES: readonly RouteEntry[] = Object.freeze([])
+
+/** The entries of one host, by path. Most hosts have one kind of entry, so each place is made when it is used. */
 class PathTable {
-  readonly #byPrefix = new Map<string, RouteEntry[]>()
-  readonly #others: RouteEntry[] = []
+  #byPrefix: Map<string, RouteEntry[]> | undefined
+  #others: RouteEntry[] | undefined
 
   add(entry: RouteEntry): void {
     if (entry.path.kind !== 'prefix') {
-      this.#others.push(entry)
+      if (this.#others === undefined) this.#others = [entry]
+      else this.#others.push(entry)
       return
     }
+    this.#byPrefix ??= new Map()
     const entries = this.#byPrefix.get(entry.path.prefix)
     if (entries === undefined) this.#byPrefix.set(entry.path.prefix, [entry])
     else entries.push(entry)
@@ -46,12 +50,13 @@ class PathTable {
 
   /** The best entry that ranks before `best`, or `best`. */
   find(path: string, method: string, client: string, best: RouteEntry | undefined) {
-    let found = firstMatch(this.#others, path, method, client, best)
-    if (this.#byPrefix.size === 0) return found
+    let found = firstMatch(this.#others ?? NO_ENTRIES, path, method, client, best)
+    const byPrefix = this.#byPrefix
+    if (byPrefix === undefined) return found
     // Every prefix that ends at a segment's end, the whole path first.
     let end = path.length
     while (end > 0) {
-      const entries = this.#byPrefix.get(end === path.length ? path : path.slice(0, end))
+      const entries = byPrefix.get(end === path.length ? path : path.slice(0, end))
       if (entries !== undefined) found = firstMatch(entries, path, method, client, found)
       end = path.lastIndexOf('/', end - 1)
     }

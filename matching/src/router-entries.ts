@@ -8,7 +8,7 @@ export type Report = (field: string, reason: string) => void
 
 /** Whether an entry point has the router: one that names none is on all. */
 export function isOnEntryPoint(
-  router: Pick<Router, 'entryPoints'> | undefined,
+  router: { readonly entryPoints: readonly string[] } | undefined,
   entryPoint: string,
 ): boolean {
   const names = router?.entryPoints ?? []

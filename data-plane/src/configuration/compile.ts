@@ -7,7 +7,6 @@ import {
   type CertificateTable,
   certificateTable,
   compileRanges,
-  entriesOf,
   isOnEntryPoint,
   type RouteEntry,
   RouteTable,
@@ -19,14 +18,11 @@ import {
   type EntryPoint,
   EntryPointProtocol,
   type Problem,
-  Resource,
   ResourceKind,
-  type Router,
-  type Service,
 } from '@sluice/proto'
-import { checkCertificate } from './check-certificate.ts'
 import { problem } from './problems.ts'
-import { type CompiledService, compileService } from './services.ts'
+import { type ResourcePart, type RouterPart, readResource } from './resource-part.ts'
+import type { CompiledService } from './services.ts'
 
 export interface CompiledEntryPoint {
   readonly name: string
@@ -64,23 +60,28 @@ const LOGS_PER_SECOND_DEFAULT = 10
 
 interface Parts {
   readonly entryPoints: EntryPoint[]
-  readonly routers: Router[]
-  readonly services: Service[]
+  readonly routers: RouterPart[]
+  readonly services: Map<string, CompiledService>
   readonly certificates: Certificate[]
+  /** Those that cannot be used too. */
+  readonly certificateNames: Set<string>
   logsPerSecondPerNode: number
 }
 
 /** `resources`: encoded sluice.v1 Resource messages, in any order. */
 export function compile(resources: readonly Uint8Array[]): CompileResult {
+  return compileParts(resources.map(readResource))
+}
+
+/** The same from resources that have been read before. */
+export function compileParts(resources: readonly ResourcePart[]): CompileResult {
   const problems: Problem[] = []
-  const parts = decode(resources, problems)
-  const services = new Map<string, CompiledService>()
-  for (const service of parts.services)
-    services.set(service.name, compileService(service, problems))
-  const certificates = parts.certificates.filter((one) => checkCertificate(one, problems))
-  const entries = parts.routers.flatMap((router, index) =>
-    compileRouter(router, index, parts, services, problems),
-  )
+  const parts = sorted(resources, problems)
+  const entries: UnrankedEntry[] = []
+  for (const [index, router] of parts.routers.entries()) {
+    checkReferences(router, parts, problems)
+    for (const entry of router.entries) entries.push({ ...entry, router: index })
+  }
   const ranked = rank(entries)
   const entryPoints = parts.entryPoints.map((entryPoint) =>
     compileEntryPoint(entryPoint, parts, ranked, problems),
@@ -90,66 +91,52 @@ export function compile(resources: readonly Uint8Array[]): CompileResult {
     kind: 'compiled',
     configuration: Object.freeze({
       entryPoints,
-      routers: parts.routers.map(({ name, service, drain }) => ({
-        name,
-        service,
-        isDraining: drain,
-      })),
-      services,
-      certificates: certificateTable(certificates),
+      routers: parts.routers,
+      services: parts.services,
+      certificates: certificateTable(parts.certificates),
       logsPerSecondPerNode: parts.logsPerSecondPerNode,
     }),
   }
 }
 
-function decode(resources: readonly Uint8Array[], problems: Problem[]): Parts {
+/** By kind, with the problems that each has by itself. */
+function sorted(resources: readonly ResourcePart[], problems: Problem[]): Parts {
   const parts: Parts = {
     entryPoints: [],
     routers: [],
-    services: [],
+    services: new Map(),
     certificates: [],
+    certificateNames: new Set(),
     logsPerSecondPerNode: LOGS_PER_SECOND_DEFAULT,
   }
-  for (const bytes of resources) {
-    const resource = decodeOne(bytes)
-    switch (resource?.$case) {
+  for (const part of resources) {
+    switch (part.kind) {
       case 'entryPoint':
-        parts.entryPoints.push(resource.value)
+        parts.entryPoints.push(part.value)
         break
       case 'router':
-        parts.routers.push(resource.value)
+        parts.routers.push(part)
+        problems.push(...part.problems)
         break
       case 'service':
-        parts.services.push(resource.value)
+        parts.services.set(part.name, part.compiled)
+        problems.push(...part.problems)
         break
       case 'certificate':
-        parts.certificates.push(resource.value)
+        if (part.isUsable) parts.certificates.push(part.value)
+        parts.certificateNames.add(part.value.name)
+        problems.push(...part.problems)
         break
       case 'settings':
-        parts.logsPerSecondPerNode =
-          resource.value.logs?.perSecondPerNode ?? LOGS_PER_SECOND_DEFAULT
+        parts.logsPerSecondPerNode = part.logsPerSecondPerNode ?? LOGS_PER_SECOND_DEFAULT
         break
-      case undefined:
-        problems.push(
-          problem(
-            ResourceKind.UNSPECIFIED,
-            '',
-            '',
-            'a kind of object that this node does not know',
-          ),
-        )
+      case 'unknown': {
+        const reason = 'a kind of object that this node does not know'
+        problems.push(problem(ResourceKind.UNSPECIFIED, '', '', reason))
+      }
     }
   }
   return parts
-}
-
-/** undefined: not a Resource, or of an unknown kind. */
-function decodeOne(bytes: Uint8Array): Resource['resource'] {
-  try {
-    return Resource.decode(bytes).resource
-  } catch {
-    return undefined
-  }
 }
 
 function compileEntryPoint(
@@ -167,7 +154,7 @@ function compileEntryPoint(
   if (protocol !== EntryPointProtocol.HTTP && protocol !== EntryPointProtocol.HTTPS) {
     report('protocol', 'a protocol that this node does not know')
   }
-  const isKnown = parts.certificates.some((certificate) => certificate.name === defaultCertificate)
+  const isKnown = parts.certificateNames.has(defaultCertificate)
   if (defaultCertificate !== '' && !isKnown) {
     report('defaultCertificate', `no certificate named "${defaultCertificate}"`)
   }
@@ -187,19 +174,12 @@ function compileEntryPoint(
   })
 }
 
-function compileRouter(
-  router: Router,
-  index: number,
-  parts: Parts,
-  services: ReadonlyMap<string, CompiledService>,
-  problems: Problem[],
-): UnrankedEntry[] {
+function checkReferences(router: RouterPart, parts: Parts, problems: Problem[]): void {
   const report = (field: string, reason: string) =>
     problems.push(problem(ResourceKind.ROUTER, router.name, field, reason))
-  if (!services.has(router.service)) report('service', `no service named "${router.service}"`)
+  if (!parts.services.has(router.service)) report('service', `no service named "${router.service}"`)
   for (const [at, name] of router.entryPoints.entries()) {
     const isKnown = parts.entryPoints.some((entryPoint) => entryPoint.name === name)
     if (!isKnown) report(`entryPoints[${at}]`, `no entry point named "${name}"`)
   }
-  return entriesOf(router, index, report)
 }

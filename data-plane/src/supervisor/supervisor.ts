@@ -7,7 +7,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Load, ResourceKind } from '@sluice/proto'
 import type { Logger } from 'pino'
-import { compile } from '../configuration/compile.ts'
+import { Compiler } from '../configuration/compiler.ts'
 import { CHANGES_VARIABLE } from '../limits.ts'
 import type { Settings } from '../settings.ts'
 import { EntryPointSockets } from './entry-point-sockets.ts'
@@ -76,11 +76,12 @@ export class Supervisor {
         this.#reporting.counters.workerEnded(worker)
       },
     })
+    const compiler = new Compiler()
     this.#versions = new VersionSwitch({
       pool: this.#pool,
       store: source.store,
       sockets: this.#sockets,
-      check: compile,
+      check: (resources) => compiler.compile(resources),
       logger,
       onOutcome: (outcome) => this.#tell(outcome),
     })

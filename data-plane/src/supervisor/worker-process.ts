@@ -7,6 +7,7 @@ import type { Problem } from '@sluice/proto'
 import type { Logger } from 'pino'
 import type { SupervisorMessage, WorkerMessage, WorkerReport } from '../worker-protocol.ts'
 import { reasonOf } from './errors.ts'
+import { HeldResources } from './held-resources.ts'
 import { limits } from './limits.ts'
 import { asSendHandle, type ListeningSocket } from './listening-sockets.ts'
 
@@ -61,6 +62,7 @@ export class WorkerProcess {
   readonly #listening = new Map<string, BoundEntryPoint>()
   readonly #started: Promise<WorkerMessage | undefined>
   #configured: Target | undefined
+  #held = HeldResources.none
   #state: WorkerState = 'starting'
   #exit = ''
 
@@ -118,12 +120,13 @@ export class WorkerProcess {
     const started = await this.start()
     if (started.kind !== 'done') return started
     this.#enter('applying')
-    const { version, hash, resources } = target
+    const { version, hash } = target
+    const change = this.#held.to(target.resources)
     const answer = this.#expect(
       (message) => isAnswerTo(message, version),
       limits.workerApplyTimeoutMs,
     )
-    this.#send({ kind: 'configure', version, hash, resources })
+    this.#send({ kind: 'configure', version, hash, ...change.message })
     const message = await answer
     if (message?.kind === 'rejected') {
       this.#enter(this.#configured === undefined ? 'idle' : 'ready')
@@ -131,6 +134,7 @@ export class WorkerProcess {
     }
     if (message === undefined) return this.#lost('apply the version')
     this.#configured = target
+    this.#held = change.after
     // Entry points that are not in the version are gone with it; going back must listen on them again.
     this.#unlistenOthers(target)
     return DONE

@@ -63,6 +63,35 @@ describe('servers', () => {
     await scene.ask(started.port, GET)
     expect([server.requests.length, server.connectionCount]).toEqual([2, 1])
   })
+
+  it('keep their connections over a change that names only what is new', async () => {
+    const server = await scene.origin()
+    const started = scene.serve([server.port])
+    await scene.ask(started.port, GET)
+    const added = encodeRouter('added', 's', { hosts: ['b.test'] })
+    const version = { kind: 'configure', hash: '' } as const
+    started.worker.configure({
+      ...version,
+      version: 2n,
+      gone: new Uint32Array(),
+      resources: [added],
+    })
+    const other = GET.replace('a.test', 'b.test')
+    expect(await scene.ask(started.port, other)).toContain('200 OK')
+    const refused = encodeRouter('refused', 'missing')
+    started.worker.configure({
+      ...version,
+      version: 3n,
+      gone: Uint32Array.of(0),
+      resources: [refused],
+    })
+    expect(started.messages.at(-1)).toMatchObject({ kind: 'rejected', version: 3n })
+    // What was refused is not a base: the places are still those of version 2, whose last one is `added`.
+    started.worker.configure({ ...version, version: 4n, gone: Uint32Array.of(4), resources: [] })
+    expect(await scene.ask(started.port, other)).toContain('404 Not Found')
+    expect(await scene.ask(started.port, GET)).toContain('200 OK')
+    expect([server.requests.length, server.connectionCount]).toEqual([3, 1])
+  })
 })
 
 describe('a slow reader', () => {

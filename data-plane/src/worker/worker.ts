@@ -4,7 +4,12 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Outcome } from '@sluice/proto'
-import { type CompiledConfiguration, compile } from '../configuration/compile.ts'
+import {
+  type CompiledConfiguration,
+  type CompiledRouter,
+  compileParts,
+} from '../configuration/compile.ts'
+import { type ResourcePart, readResource } from '../configuration/resource-part.ts'
 import { limits } from '../limits.ts'
 import type { Configure, DrainCount, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
@@ -28,6 +33,7 @@ import { LargeWriters } from './transport/large-writers.ts'
 import { NetDialler } from './transport/net-dialler.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
+import type { UpstreamService } from './upstreams/upstream-service.ts'
 
 const DRAIN_CHECK_MS = 20
 
@@ -48,6 +54,11 @@ export class Worker {
   /** Entry points that are in no version any more and still have connections. */
   #removed: EntryPoint[] = []
   #drainingRoutes: readonly Route[] = []
+  /** Of the applied version. */
+  #parts: readonly ResourcePart[] = []
+  /** Of the applied version; the routes are at the places of their routers. */
+  #routers: readonly CompiledRouter[] = []
+  #routes: readonly Route[] = []
 
   constructor(send: (message: WorkerMessage) => void, lookup: NameLookup) {
     const now = () => performance.now()
@@ -94,13 +105,16 @@ export class Worker {
     this.#send({ kind: 'started' })
   }
 
-  configure({ version, resources }: Configure): void {
-    const result = compile(resources)
+  configure({ version, resources, gone }: Configure): void {
+    const parts = gone === undefined ? [] : without(this.#parts, gone)
+    for (const bytes of resources) parts.push(readResource(bytes))
+    const result = compileParts(parts)
     if (result.kind === 'refused') {
       this.#send({ kind: 'rejected', version, problems: result.problems })
       return
     }
     this.#apply(result.configuration)
+    this.#parts = parts
     this.#send({ kind: 'applied', version })
   }
 
@@ -190,14 +204,9 @@ export class Worker {
 
   #apply(configuration: CompiledConfiguration): void {
     const services = this.#upstreams.apply(configuration.services)
-    const routes: Route[] = []
-    for (const { name, service, isDraining } of configuration.routers) {
-      const upstreams = services.get(service)
-      // compile() has refused versions with a router whose service is missing.
-      if (upstreams === undefined) throw new Error(`router ${name} has no service`)
-      const counter = this.#counters.of(name, service)
-      routes.push({ router: name, service, upstreams, counter, isDraining })
-    }
+    const routes = this.#routesOf(configuration.routers, services)
+    this.#routers = configuration.routers
+    this.#routes = routes
     this.#drainingRoutes = routes.filter(({ isDraining }) => isDraining)
     this.#logsSet = configuration.logsPerSecondPerNode
     this.#setLogCapacity()
@@ -207,6 +216,37 @@ export class Worker {
 
   #setLogCapacity(): void {
     this.#engine.sampler.capacity = Math.max(this.#logsSet, this.#logsRaised)
+  }
+
+  /** Routers that stay are the same objects in the same order, so one walk finds what is there for them. */
+  #routesOf(
+    routers: readonly CompiledRouter[],
+    services: ReadonlyMap<string, UpstreamService>,
+  ): Route[] {
+    const stays = new Set(routers)
+    let at = 0
+    return routers.map((router) => {
+      const { name, service, isDraining } = router
+      const upstreams = services.get(service)
+      // compile() has refused versions with a router whose service is missing.
+      if (upstreams === undefined) throw new Error(`router ${name} has no service`)
+      for (let old = this.#routers[at]; old !== undefined && !stays.has(old); ) {
+        at += 1
+        old = this.#routers[at]
+      }
+      if (this.#routers[at] === router) {
+        const before = this.#routes[at]
+        at += 1
+        if (before?.upstreams === upstreams) return before
+      }
+      return {
+        router: name,
+        service,
+        upstreams,
+        counter: this.#counters.of(name, service),
+        isDraining,
+      }
+    })
   }
 
   #applyEntryPoints(configuration: CompiledConfiguration, routes: readonly Route[]): void {
@@ -242,4 +282,14 @@ export class Worker {
     this.#entryPoints.delete(entryPoint.name)
     this.#removed.push(entryPoint)
   }
+}
+
+/** `places`: ascending. */
+function without(parts: readonly ResourcePart[], places: Uint32Array): ResourcePart[] {
+  let at = 0
+  return parts.filter((_, place) => {
+    if (place !== places[at]) return true
+    at += 1
+    return false
+  })
 }
