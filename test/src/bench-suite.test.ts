@@ -1,17 +1,18 @@
 /** That `npm run bench -- run quick` still measures, records and renders. Its figures, beside other tests, mean nothing. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 const run = promisify(execFile)
 const BENCH = fileURLToPath(new URL('../../bench/src/main.ts', import.meta.url))
 const NEEDED = ['nginx', 'wrk', 'openssl', 'taskset', 'ss']
-const RUN_MS = 120_000
+const RUN_MS = 240_000
 
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 const missing = NEEDED.filter((name) => !folders.some((folder) => existsSync(join(folder, name))))
@@ -35,6 +36,14 @@ async function bench(...args: readonly string[]): Promise<Ended> {
   }
 }
 
+async function runsOf(folder: string): Promise<{ scenario: string; role: string }[]> {
+  const text = await readFile(join(folder, 'runs.ndjson'), 'utf8').catch(() => '')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}
+
 describe.skipIf(missing.length > 0)(`the benchmark suite${reason}`, () => {
   let directory: string
   let record: string
@@ -44,10 +53,18 @@ describe.skipIf(missing.length > 0)(`the benchmark suite${reason}`, () => {
     directory = await mkdtemp(join(tmpdir(), 'sluice-bench-suite-'))
     record = join(directory, 'record')
     ended = await bench(
-      ...['run', 'quick', '--proxies', 'self,nginx', '--scenarios', 'http1k,steady'],
+      ...[
+        'run',
+        'quick',
+        '--proxies',
+        'self,nginx',
+        '--with-control-plane',
+        '--scenarios',
+        'http1k,steady',
+      ],
       ...['--rounds', '1', '--duration', '1s', '--warmup', '0.2s', '--rate', '500'],
       // What other tests disturb is not repeated here.
-      ...['--attempts', '1', '--budget', '90s', '--out', record],
+      ...['--attempts', '1', '--budget', '200s', '--out', record],
     )
   }, RUN_MS)
 
@@ -55,7 +72,7 @@ describe.skipIf(missing.length > 0)(`the benchmark suite${reason}`, () => {
     await rm(directory, { recursive: true, force: true })
   })
 
-  it('measures both proxies and the origin alone, and writes one line for each run', async () => {
+  it('measures our node alone and in a fleet, the reference and the origin alone, and writes one line for each run', async () => {
     expect([0, 3, 4], ended.stderr).toContain(ended.code)
     const lines = (await readFile(join(record, 'runs.ndjson'), 'utf8')).trim().split('\n')
     const runs = lines.map((line) => JSON.parse(line))
@@ -69,9 +86,40 @@ describe.skipIf(missing.length > 0)(`the benchmark suite${reason}`, () => {
       'nginx steady measured',
       'self http1k measured',
       'self steady measured',
+      'self-fleet http1k measured',
+      'self-fleet steady measured',
     ])
     expect(runs.every(({ ok }) => ok > 0)).toBe(true)
     expect(runs.every(({ witness }) => witness.length === 0)).toBe(true)
+  })
+
+  it('prints the difference that a control plane makes', () => {
+    expect(ended.stdout).toMatch(/^ +self +self-fleet +change/m)
+    expect(ended.stdout).toMatch(/^ http1k, requests per second +\d+ +\d+ /m)
+  })
+
+  it('says its plan before it starts', () => {
+    expect(ended.stderr).toMatch(
+      /^3 proxies, 1 round of http1k 1 s, steady 1 s: about [\d.]+ min, at most 3\.3 min$/m,
+    )
+  })
+
+  it('keeps what was measured when it is interrupted', async () => {
+    const out = join(directory, 'interrupted')
+    const child = execFile(process.execPath, [
+      ...[BENCH, 'run', 'quick', '--proxies', 'nginx', '--duration', '1s', '--rounds', '50'],
+      ...['--attempts', '1', '--out', out],
+    ])
+    const closed = once(child, 'close')
+    await vi.waitFor(async () => expect((await runsOf(out)).length).toBeGreaterThan(1), {
+      timeout: RUN_MS / 2,
+      interval: 100,
+    })
+    child.kill('SIGINT')
+    expect((await closed)[0]).toBe(4)
+    const outcome = JSON.parse(await readFile(join(out, 'outcome.json'), 'utf8'))
+    expect(outcome.end).toBe('interrupted')
+    expect(await readFile(join(out, 'report.md'), 'utf8')).toContain('nginx')
   })
 
   it('renders the terminal table, a page and the tables of a published page from the record alone', async () => {
