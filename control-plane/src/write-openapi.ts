@@ -1,4 +1,4 @@
-/** Writes openapi.json from the route schemas, as a control plane answers it: npm run -w control-plane openapi. */
+/** Writes openapi.json from the route schemas, as a control plane answers it: npm run -w @sluice/control-plane openapi. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => api.remove())
 
-it('is what openapi.json holds (npm run -w control-plane openapi)', async () => {
+it('is what openapi.json holds (npm run -w @sluice/control-plane openapi)', async () => {
   const file = new URL('../../openapi.json', import.meta.url)
   const written = JSON.parse(await readFile(file, 'utf8'))
   // The version in it is that of the package, which the control plane of these tests does not have.
