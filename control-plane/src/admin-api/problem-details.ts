@@ -5,6 +5,7 @@ import { JoinTokenError } from '../fleet/join-tokens.ts'
 import type { Problem } from '../model/kinds.ts'
 import { Refusal, type RefusalCode } from '../model/refusal.ts'
 import { entityTagOf, type PreconditionFailed } from '../publishing/preconditions.ts'
+import { type DatabaseTrouble, databaseTroubleOf } from '../store/database-trouble.ts'
 import { TelemetryQueryError } from '../telemetry/query-error.ts'
 
 export interface ProblemDetails {
@@ -57,6 +58,22 @@ const preconditionFailed: Definition = {
   status: 412,
 }
 
+const troubles: Record<DatabaseTrouble, Definition & { readonly detail: string }> = {
+  'disk-full': {
+    slug: 'disk-full',
+    title: 'The disk of the control plane is full',
+    status: 507,
+    detail:
+      'nothing was written; reading goes on, and so does writing as soon as the data directory has space again',
+  },
+  busy: {
+    slug: 'database-busy',
+    title: 'The database is busy',
+    status: 503,
+    detail: 'another program holds the database of the control plane; nothing was written',
+  },
+}
+
 const internal: Definition = { slug: 'internal', title: 'Internal error', status: 500 }
 
 export const problemMediaType = 'application/problem+json'
@@ -87,6 +104,8 @@ export function toProblemDetails(error: unknown): ProblemDetails {
   }
   if (error instanceof ApiError)
     return compose(definitionOf(error.statusCode), error.message, error.problems)
+  const trouble = databaseTroubleOf(error)
+  if (trouble !== undefined) return compose(troubles[trouble], troubles[trouble].detail)
   const { statusCode = 500, message = '' } = error as Partial<FastifyError>
   // Fastify's own refusals (body too large, not JSON ...) have messages that are meant for clients.
   if (statusCode >= 400 && statusCode < 500) return compose(definitionOf(statusCode), message)

@@ -4,7 +4,7 @@
  * SQLite connection is one mutex.
  */
 import SQLite from 'better-sqlite3'
-import { Kysely, SqliteDialect } from 'kysely'
+import { Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { ConfigurationTables } from './configuration-tables.ts'
 import type { FleetTables } from './fleet-tables.ts'
@@ -17,6 +17,7 @@ import * as stages005 from './migrations/005-stages.ts'
 import * as sessions006 from './migrations/006-sessions.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { SessionTables } from './session-tables.ts'
+import { KeptSqliteDialect } from './sqlite-dialect.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import * as analytics002 from './telemetry-migrations/002-analytics.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
@@ -62,7 +63,7 @@ async function open<T>(file: string, migrations: Record<string, Migration>): Pro
     throw error
   }
   const statements = new PreparedStatements(sqlite)
-  const db = new Kysely<T>({ dialect: new SqliteDialect({ database: statements }) })
+  const db = new Kysely<T>({ dialect: new KeptSqliteDialect(sqlite, statements) })
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) {

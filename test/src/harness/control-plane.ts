@@ -23,8 +23,9 @@ export class ControlPlane {
     this.#process = this.#spawn()
   }
 
-  static async start(scope: Scope): Promise<ControlPlane> {
-    const dataDirectory = join(await scope.temporaryDirectory(), 'control-plane')
+  /** `place`: where its data directory is made. */
+  static async start(scope: Scope, place?: string): Promise<ControlPlane> {
+    const dataDirectory = join(place ?? (await scope.temporaryDirectory()), 'control-plane')
     const [adminPort = 0, fleetPort = 0] = await freePorts(2)
     const started = new ControlPlane(scope, { dataDirectory, adminPort, fleetPort })
     await started.#opened()
