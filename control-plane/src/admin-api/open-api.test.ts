@@ -120,6 +120,10 @@ it('describes every answer as it is', async () => {
   await call('post', `${v1}/nodes/x/undrain`, undefined, `${v1}/nodes/{node}/undrain`)
   await call('get', `${v1}/history`)
   await call('post', `${v1}/history/accept`)
+  await call('get', `${v1}/stages`)
+  for (const decision of ['promote', 'withdraw', 'pause', 'resume']) {
+    await call('post', `${v1}/stages/open/${decision}`)
+  }
   await call('get', `${v1}/analytics/traffic?by=node`, undefined, `${v1}/analytics/traffic`)
   await call('get', `${v1}/analytics?by=node&by=status&step=auto`, undefined, `${v1}/analytics`)
   await call('get', `${v1}/analytics?by=weather`, undefined, `${v1}/analytics`)
