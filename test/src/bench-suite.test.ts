@@ -95,7 +95,7 @@ describe.skipIf(missing.length > 0)(`the benchmark suite${reason}`, () => {
 
   it('prints the difference that a control plane makes', () => {
     expect(ended.stdout).toMatch(/^ +self +self-fleet +change/m)
-    expect(ended.stdout).toMatch(/^ http1k, requests per second +\d+ +\d+ /m)
+    expect(ended.stdout).toMatch(/^ http1k, requests per second +[\d,]+ +[\d,]+ /m)
   })
 
   it('says its plan before it starts', () => {

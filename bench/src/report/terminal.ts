@@ -132,8 +132,8 @@ function differenceTable({ comparison }: Report): string[] {
   const rows = comparison.rows.map(
     ({ scenario, metric, left, right, change: by, interval, isTie }) => [
       `${scenario}, ${metric}`,
-      left.toPrecision(4),
-      right.toPrecision(4),
+      compared(left),
+      compared(right),
       isTie ? `~ ${change(by)}` : change(by),
       interval === null ? '' : `${change(interval.low)} to ${change(interval.high)}`,
     ],
@@ -142,6 +142,10 @@ function differenceTable({ comparison }: Report): string[] {
     ...aligned([['', comparison.left, comparison.right, 'change', '95 % interval'], ...rows]),
     '',
   ]
+}
+
+function compared(value: number): string {
+  return value >= 100 ? whole(value) : value.toPrecision(4)
 }
 
 function names({ proxies, scenarios }: Report): string[] {
