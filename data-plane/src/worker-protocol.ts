@@ -138,6 +138,9 @@ export interface WorkerGauges {
   /** Names of servers whose last lookup gave no address. */
   readonly namesFailing: number
   readonly nameLookupsFailed: number
+  /** Servers with a health check, by service. */
+  readonly serversHealthy: number
+  readonly serversUnhealthy: number
   /** connections refused since a limit was reached */
   readonly connectionsShed: number
   /** connections closed since their PROXY protocol header was malformed, too long or late */

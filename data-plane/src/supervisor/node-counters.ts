@@ -112,6 +112,8 @@ function noGauges(): Gauges {
     upstreamConnectionsIdle: 0,
     namesFailing: 0,
     nameLookupsFailed: 0,
+    serversHealthy: 0,
+    serversUnhealthy: 0,
     connectionsShed: 0,
     proxyHeadersRefused: 0,
   }
