@@ -61,6 +61,15 @@ export interface WorkerReport {
   readonly logs: LogSample
   readonly gauges: WorkerGauges
   readonly draining: readonly DrainCount[]
+  /** The first of them, as far as the limit goes. */
+  readonly unhealthy: readonly UnhealthyServer[]
+}
+
+/** A server that fails the health check of a service. */
+export interface UnhealthyServer {
+  readonly service: string
+  /** HOST:PORT; what is configured by name has its name here for each of its addresses. */
+  readonly server: string
 }
 
 /** What is still open of a router or server that gets no new exchanges. */

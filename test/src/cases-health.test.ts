@@ -1,4 +1,5 @@
 /** Health checks and slow start at a whole node, before origins that fail their checks. */
+import { request } from 'undici'
 import { expect } from 'vitest'
 import { CaseScene } from './harness/case-scene.ts'
 import { claims } from './harness/claims.ts'
@@ -67,10 +68,19 @@ it('C07: a server that fails its check gets nothing, for the service that checks
   await untilShared(scope, 'two.test', { 503: 4 })
   await untilShared(scope, 'both.test', { origin: 6 })
   expect(await share(scope, 'one.test', 4)).toEqual({ other: 4 })
+  await expect.poll(unhealthy, { timeout: 15_000 }).toEqual(['both', 'two'])
+  expect(await scene.node.metric('servers_unhealthy')).toBe(2)
   failing({})
   await untilShared(scope, 'two.test', { other: 4 })
   await untilShared(scope, 'both.test', { origin: 3, other: 3 })
 })
+
+/** The services that see an unhealthy server. */
+async function unhealthy(): Promise<string[]> {
+  const answer = await request(`http://127.0.0.1:${scene.node.statusPort}/status`)
+  const status = (await answer.body.json()) as { unhealthyServers: { service: string }[] }
+  return status.unhealthyServers.map(({ service: name }) => name).sort()
+}
 
 it('C08: with all servers down requests get 503 without a dial, or with failOpen go to all', async (scope) => {
   const down = ['/both', '/open']

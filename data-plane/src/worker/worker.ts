@@ -93,7 +93,8 @@ export class Worker {
       (notice) => send({ kind: 'notice', notice }),
     )
     const draining = () => this.#drainCounts()
-    this.#reporter = new Reporter(this.#counters, sampler, { gauges, draining }, send)
+    const unhealthy = () => this.#upstreams.unhealthyServers()
+    this.#reporter = new Reporter(this.#counters, sampler, gauges, { draining, unhealthy }, send)
   }
 
   get gauges(): WorkerGauges {

@@ -6,7 +6,8 @@
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { CompiledServer, CompiledService } from '../../configuration/services.ts'
-import type { DrainCount, Notice } from '../../worker-protocol.ts'
+import { limits } from '../../limits.ts'
+import type { DrainCount, Notice, UnhealthyServer } from '../../worker-protocol.ts'
 import type { NameTable } from '../names/name-table.ts'
 import type { WatchedName } from '../names/watched-name.ts'
 import { ServerHealth } from './server-health.ts'
@@ -77,6 +78,18 @@ export class UpstreamRegistry {
         exchangesOpen: servers.reduce((sum, { exchangesOpen }) => sum + exchangesOpen, 0),
       })),
     )
+  }
+
+  /** Not more than a report has. */
+  unhealthyServers(): UnhealthyServer[] {
+    const found: UnhealthyServer[] = []
+    for (const [service, { health }] of this.#entries) {
+      for (const [{ settings }, { isHealthy }] of health) {
+        if (found.length === limits.unhealthyServersMax) return found
+        if (!isHealthy) found.push({ service, server: settings.authority })
+      }
+    }
+    return found
   }
 
   #newEntry(settings: CompiledService): Entry {
