@@ -85,6 +85,18 @@ describe('a server that fails its check', () => {
     await vi.waitFor(() => expect(notices(running)[0]?.fields.reason).toMatch(/100 ms/), PATIENT)
   })
 
+  it('has passed with the head of an answer whose body never comes', async () => {
+    const halting = await checked()
+    halting.origin.respond = ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx')
+    }
+    const running = serve([halting], { initiallyUnhealthy: true })
+    await vi.waitFor(() => expect(running.worker.gauges.serversHealthy).toBe(1), PATIENT)
+    const count = probes(halting).length
+    await vi.waitFor(() => expect(probes(halting).length).toBeGreaterThan(count + 2), PATIENT)
+    expect(halting.origin.openCount).toBeLessThan(3)
+  })
+
   it('stays in turn after fewer failures in a row than unhealthyAfter', async () => {
     const flapping = await checked()
     const running = serve([flapping])
