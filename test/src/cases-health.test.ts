@@ -20,7 +20,7 @@ before(async () => {
         checked('two', [other!.port], '/two'),
         checked('both', [origin!.port, other!.port], '/both'),
         checked('open', [origin!.port, other!.port], '/open', { failOpen: true }),
-        checked('slow', [origin!.port, other!.port], '/slow', {}, { slowStartMs: 2_000 }),
+        checked('slow', [origin!.port, other!.port], '/slow', {}, { slowStartMs: 4_000 }),
       ].flatMap((one) => [one, router(String(one.name), `${one.name}.test`, String(one.name))]),
   })
 })
@@ -116,6 +116,7 @@ it('C09: a server that recovers gets something at first and its share in the end
     return other
   }
   await expect.poll(isWhole, { timeout: 15_000 }).toBe(10)
-  const rising = shares.filter((one) => one > 0)
-  expect(rising.some((one) => one < 10)).toBe(true)
+  // One of them may be of the turn itself; a share that is whole at once has no second one.
+  const rising = shares.filter((one) => one > 0 && one < 10)
+  expect(rising.length).toBeGreaterThan(1)
 })
