@@ -84,6 +84,8 @@ export const defaultLimits = Object.freeze({
   localNameTtlMs: 5_000,
   /** Of one family; more are not used. */
   nameAddressesMax: 64,
+  /** Servers that one report of a worker names as unhealthy. More: they are counted only. */
+  unhealthyServersMax: 100,
   /** Lookups at a time; other names wait for their turn. */
   nameLookupsMax: 256,
   /** For each DNS server and try. */

@@ -61,6 +61,15 @@ export interface WorkerReport {
   readonly logs: LogSample
   readonly gauges: WorkerGauges
   readonly draining: readonly DrainCount[]
+  /** The first of them, as far as the limit goes. */
+  readonly unhealthy: readonly UnhealthyServer[]
+}
+
+/** A server that fails the health check of a service. */
+export interface UnhealthyServer {
+  readonly service: string
+  /** HOST:PORT; what is configured by name has its name here for each of its addresses. */
+  readonly server: string
 }
 
 /** What is still open of a router or server that gets no new exchanges. */
@@ -138,6 +147,9 @@ export interface WorkerGauges {
   /** Names of servers whose last lookup gave no address. */
   readonly namesFailing: number
   readonly nameLookupsFailed: number
+  /** Servers with a health check, by service. */
+  readonly serversHealthy: number
+  readonly serversUnhealthy: number
   /** connections refused since a limit was reached */
   readonly connectionsShed: number
   /** connections closed since their PROXY protocol header was malformed, too long or late */

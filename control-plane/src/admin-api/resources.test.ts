@@ -26,6 +26,7 @@ const kinds = [
       connectionAgeMaxMs: 3_600_000,
       passHost: true,
       proxyProtocol: 'off',
+      slowStartMs: 0,
     },
     patch: { timeouts: { idleMs: 1_000 } },
     patched: { timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 1_000, queueMs: 5_000 } },

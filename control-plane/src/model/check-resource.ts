@@ -82,13 +82,20 @@ function checkRouter({ match, nodes }: Router): Finding[] {
   ]
 }
 
-function checkService({ servers }: Service): Finding[] {
+/** Printable ASCII without a fragment. */
+const PROBE_PATH = /^\/(?!\/)[\x21\x22\x24-\x7e]*$/
+
+function checkService({ servers, healthCheck }: Service): Finding[] {
   const found = servers.flatMap(({ url }, index) => {
     const reason = serverUrlReason(url)
     return reason === undefined ? [] : [{ field: `servers[${index}].url`, reason }]
   })
   if (servers.every(({ weight }) => weight === 0)) {
     found.push({ field: 'servers', reason: 'have no weight above 0, so none would get a request' })
+  }
+  if (healthCheck !== undefined && !PROBE_PATH.test(healthCheck.path)) {
+    const reason = `"${healthCheck.path}" is not a path that begins with one "/"`
+    found.push({ field: 'healthCheck.path', reason })
   }
   return found
 }

@@ -27,6 +27,7 @@ it('fills in every default of a service, its servers and its time-outs', () => {
     connectionAgeMaxMs: 3_600_000,
     passHost: true,
     proxyProtocol: 'off',
+    slowStartMs: 0,
   })
 })
 

@@ -28,11 +28,18 @@ export function featureNeeds(resource: Resource): readonly FeatureNeed[] {
   }
 }
 
-function serviceNeeds({ proxyProtocol, servers }: Service): readonly FeatureNeed[] {
+function serviceNeeds({
+  proxyProtocol,
+  servers,
+  healthCheck,
+  slowStartMs,
+}: Service): readonly FeatureNeed[] {
   const needs: FeatureNeed[] = []
   if ((proxyProtocol ?? 'off') !== 'off') {
     needs.push({ feature: 'proxy-protocol', field: 'proxyProtocol' })
   }
+  if (healthCheck !== undefined) needs.push({ feature: 'health-check', field: 'healthCheck' })
+  if ((slowStartMs ?? 0) > 0) needs.push({ feature: 'slow-start', field: 'slowStartMs' })
   const draining = servers.findIndex(({ drain }) => drain)
   if (draining >= 0) needs.push({ feature: 'drain', field: `servers[${draining}].drain` })
   return needs.length === 0 ? nothing : needs

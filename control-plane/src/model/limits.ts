@@ -9,6 +9,7 @@ export const limits = Object.freeze({
   rangesMax: 1_000,
   entryPointsMax: 100,
   serversMax: 1_000,
+  healthResultsMax: 100,
   serverWeightMax: 1_000,
   idleConnectionsMax: 10_000,
   connectionsMax: 1_000_000,

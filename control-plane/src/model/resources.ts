@@ -131,6 +131,40 @@ export const Server = Type.Object(
   strict,
 )
 
+const Results = (number: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum: limits.healthResultsMax, default: number, description })
+
+export const HealthCheck = Type.Object(
+  {
+    path: Type.String({
+      minLength: 1,
+      maxLength: limits.textCharactersMax,
+      description: 'asked of each server by GET, as in "/health"',
+    }),
+    intervalMs: Milliseconds(5_000),
+    timeoutMs: Milliseconds(1_000),
+    unhealthyAfter: Results(3, 'failures in a row'),
+    healthyAfter: Results(1, 'successes in a row'),
+    status: Type.Optional(
+      Type.Integer({
+        minimum: 200,
+        maximum: 599,
+        description: 'the one status that is a success; none: any of 200 to 399',
+      }),
+    ),
+    initial: Type.Enum(['healthy', 'unhealthy'], {
+      default: 'healthy',
+      description: 'what a server is before its first result',
+    }),
+    failOpen: Type.Boolean({
+      default: false,
+      description: 'with no healthy server: true: use all of them; false: answer 503 at once',
+    }),
+  },
+  strict,
+)
+export type HealthCheck = Static<typeof HealthCheck>
+
 export const Service = Type.Object(
   {
     name: Name,
@@ -175,6 +209,13 @@ export const Service = Type.Object(
       default: 'off',
       description:
         'tell servers the client with this PROXY protocol header; connections are then not used again',
+    }),
+    healthCheck: Type.Optional(HealthCheck),
+    slowStartMs: Type.Integer({
+      minimum: 0,
+      maximum: limits.timeoutMsMax,
+      default: 0,
+      description: 'how long the share of a server rises after it was added or became healthy',
     }),
   },
   strict,

@@ -2,12 +2,13 @@
 import {
   type EntryPoint as EntryPointMessage,
   EntryPointProtocol,
+  type HealthCheck as HealthCheckMessage,
   ProxyProtocol,
   Resource as ResourceMessage,
   type Router as RouterMessage,
   type Service as ServiceMessage,
 } from '@sluice/proto'
-import type { EntryPoint, Resource, Router, Service } from '../model/resources.ts'
+import type { EntryPoint, HealthCheck, Resource, Router, Service } from '../model/resources.ts'
 
 /** `privateKeyPem` is for certificates only. Its bytes are in what comes out: never log, never store. */
 export function encodeResource(resource: Resource, privateKeyPem = ''): Uint8Array {
@@ -53,5 +54,14 @@ const PROXY_PROTOCOLS = {
 } as const
 
 function toService({ labels: _, ...spec }: Service): ServiceMessage {
-  return { ...spec, proxyProtocol: PROXY_PROTOCOLS[spec.proxyProtocol] }
+  const healthCheck = toHealthCheck(spec.healthCheck)
+  // Stored before there was a slow start, a service does not have the field.
+  const slowStartMs = spec.slowStartMs ?? 0
+  return { ...spec, proxyProtocol: PROXY_PROTOCOLS[spec.proxyProtocol], healthCheck, slowStartMs }
+}
+
+function toHealthCheck(check: HealthCheck | undefined): HealthCheckMessage | undefined {
+  if (check === undefined) return undefined
+  const { initial, status = 0, ...rest } = check
+  return { ...rest, status, initiallyUnhealthy: initial === 'unhealthy' }
 }

@@ -81,6 +81,7 @@ it('encodes every kind with all defaults, the key of a certificate in the clear,
         connectionAgeMaxMs: 3_600_000,
         passHost: true,
         proxyProtocol: 0,
+        slowStartMs: 0,
       },
     },
     {

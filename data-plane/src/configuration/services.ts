@@ -4,6 +4,7 @@ import { type Problem, ProxyProtocol, ResourceKind, type Service } from '@sluice
 import { problem } from './problems.ts'
 
 export interface CompiledService {
+  readonly name: string
   readonly servers: readonly CompiledServer[]
   readonly isHostPassed: boolean
   readonly connectMs: number
@@ -17,6 +18,21 @@ export interface CompiledService {
   readonly queueMax: number
   readonly queueMs: number
   readonly proxyProtocol: ProxyHeaderVersion
+  readonly healthCheck: HealthCheck | undefined
+  /** 0: a server has its whole share at once. */
+  readonly slowStartMs: number
+}
+
+export interface HealthCheck {
+  readonly path: string
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  readonly unhealthyAfter: number
+  readonly healthyAfter: number
+  /** 0: any of 200 to 399. */
+  readonly status: number
+  readonly isInitiallyUnhealthy: boolean
+  readonly isFailOpen: boolean
 }
 
 /** What a connection to a server begins with. */
@@ -66,8 +82,11 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
     report('proxyProtocol', 'a version that this node does not know')
   }
   return {
+    name: service.name,
     servers,
     proxyProtocol: proxyProtocol ?? 'off',
+    healthCheck: compileHealthCheck(service, report),
+    slowStartMs: service.slowStartMs,
     isHostPassed: service.passHost,
     connectMs: timeouts?.connectMs ?? 1,
     firstByteMs: timeouts?.firstByteMs ?? 1,
@@ -79,6 +98,24 @@ export function compileService(service: Service, problems: Problem[]): CompiledS
     queueMs: timeouts?.queueMs ?? 0,
   }
 }
+
+function compileHealthCheck(
+  { healthCheck }: Service,
+  report: (field: string, reason: string) => void,
+): HealthCheck | undefined {
+  if (healthCheck === undefined) return undefined
+  const { initiallyUnhealthy, failOpen, ...rest } = healthCheck
+  if (!PROBE_PATH.test(rest.path)) {
+    report('healthCheck.path', `"${rest.path}" is not a path that begins with one "/"`)
+  }
+  for (const field of ['intervalMs', 'timeoutMs', 'unhealthyAfter', 'healthyAfter'] as const) {
+    if (rest[field] < 1) report(`healthCheck.${field}`, 'must be above 0')
+  }
+  return { ...rest, isInitiallyUnhealthy: initiallyUnhealthy, isFailOpen: failOpen }
+}
+
+/** Printable ASCII without a fragment. */
+const PROBE_PATH = /^\/(?!\/)[\x21\x22\x24-\x7e]*$/
 
 function headerVersion(version: ProxyProtocol): ProxyHeaderVersion | undefined {
   switch (version) {

@@ -76,6 +76,8 @@ function workerMetrics({ counters }: MetricSource): string[] {
     gauge('upstream_connections_open', 'To servers.', gauges.upstreamConnectionsOpen),
     gauge('upstream_connections_idle', 'To servers.', gauges.upstreamConnectionsIdle),
     gauge('names_failing', 'Server names without an answer, by worker.', gauges.namesFailing),
+    gauge('servers_healthy', 'By health checks, service and worker.', gauges.serversHealthy),
+    gauge('servers_unhealthy', 'By health checks, service and worker.', gauges.serversUnhealthy),
     counter('name_lookups_failed_total', 'Of server names.', gauges.nameLookupsFailed),
   ]
 }

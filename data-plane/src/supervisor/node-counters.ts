@@ -3,6 +3,7 @@ import {
   type DrainCount,
   STATUS_CLASSES,
   type TrafficDelta,
+  type UnhealthyServer,
   type WorkerGauges,
   type WorkerReport,
 } from '../worker-protocol.ts'
@@ -23,15 +24,17 @@ export class NodeCounters {
   readonly #traffic = new Map<string, TrafficTotal>()
   readonly #alive = new Map<object, WorkerGauges>()
   readonly #draining = new Map<object, readonly DrainCount[]>()
+  readonly #unhealthy = new Map<object, readonly UnhealthyServer[]>()
   readonly #gone = noGauges()
 
   add(
     worker: object,
     traffic: readonly TrafficDelta[],
-    { gauges, draining }: Pick<WorkerReport, 'gauges' | 'draining'>,
+    { gauges, draining, unhealthy }: Pick<WorkerReport, 'gauges' | 'draining' | 'unhealthy'>,
   ): void {
     this.#alive.set(worker, gauges)
     this.#draining.set(worker, draining)
+    this.#unhealthy.set(worker, unhealthy)
     for (const delta of traffic) this.#addTraffic(delta)
   }
 
@@ -41,6 +44,7 @@ export class NodeCounters {
     if (last === undefined) return
     this.#alive.delete(worker)
     this.#draining.delete(worker)
+    this.#unhealthy.delete(worker)
     this.#gone.connectionsAccepted += last.connectionsAccepted
     this.#gone.connectionsClosed += last.connectionsAccepted
     this.#gone.exchangesStarted += last.exchangesStarted
@@ -60,6 +64,18 @@ export class NodeCounters {
       sums.set(key, { ...one, exchangesOpen })
     }
     return [...sums.values()]
+  }
+
+  /** In any worker, with the number of workers that say so. */
+  unhealthy(): (UnhealthyServer & { readonly workers: number })[] {
+    const found = new Map<string, UnhealthyServer & { readonly workers: number }>()
+    for (const ofWorker of this.#unhealthy.values()) {
+      const keys = new Map(ofWorker.map((one) => [`${one.service}\n${one.server}`, one]))
+      for (const [key, one] of keys) {
+        found.set(key, { ...one, workers: (found.get(key)?.workers ?? 0) + 1 })
+      }
+    }
+    return [...found.values()]
   }
 
   traffic(): Iterable<TrafficTotal> {
@@ -112,6 +128,8 @@ function noGauges(): Gauges {
     upstreamConnectionsIdle: 0,
     namesFailing: 0,
     nameLookupsFailed: 0,
+    serversHealthy: 0,
+    serversUnhealthy: 0,
     connectionsShed: 0,
     proxyHeadersRefused: 0,
   }

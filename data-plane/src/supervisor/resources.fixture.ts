@@ -50,6 +50,8 @@ export function service(name: string, ...urls: string[]): Buffer {
       queueMax: 1_024,
       connectionAgeMaxMs: 0,
       proxyProtocol: ProxyProtocol.UNSPECIFIED,
+      healthCheck: undefined,
+      slowStartMs: 0,
     },
   })
 }

@@ -194,6 +194,7 @@ export class Supervisor {
       source: running?.source ?? null,
       workers: this.#pool.workers(),
       entryPoints: this.#sockets.addresses(),
+      unhealthyServers: this.#reporting.counters.unhealthy(),
       problems: [...problems.map(problemText), ...this.#source.problems],
     }
   }

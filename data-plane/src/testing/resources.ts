@@ -1,5 +1,11 @@
 /** Resources of a version, encoded as the control plane sends them, for the node's own tests. */
-import { EntryPointProtocol, ProxyProtocol, Resource, type RouterMatch } from '@sluice/proto'
+import {
+  EntryPointProtocol,
+  type HealthCheck,
+  ProxyProtocol,
+  Resource,
+  type RouterMatch,
+} from '@sluice/proto'
 
 function encode(resource: NonNullable<Resource['resource']>): Uint8Array {
   return Resource.encode({ resource }).finish()
@@ -17,6 +23,8 @@ export interface ServiceOptions {
   readonly firstByteMs?: number
   readonly passHost?: boolean
   readonly proxyProtocol?: ProxyProtocol
+  readonly healthCheck?: HealthCheck
+  readonly slowStartMs?: number
 }
 
 export function encodeEntryPoint(name: string, options: EntryPointOptions = {}): Uint8Array {
@@ -80,6 +88,8 @@ export function encodeService(
     queueMax: 1_024,
     connectionAgeMaxMs: 0,
     proxyProtocol: ProxyProtocol.UNSPECIFIED,
+    healthCheck: undefined,
+    slowStartMs: 0,
   }
   const value = { ...defaults, name, servers, timeouts, idleConnectionsMax: 64, ...bounds }
   return encode({ $case: 'service', value })

@@ -90,9 +90,11 @@ export class Worker {
     this.#upstreams = new UpstreamRegistry(
       { output, answerHead, deadlines, gauges, dialler },
       names,
+      (notice) => send({ kind: 'notice', notice }),
     )
     const draining = () => this.#drainCounts()
-    this.#reporter = new Reporter(this.#counters, sampler, { gauges, draining }, send)
+    const unhealthy = () => this.#upstreams.unhealthyServers()
+    this.#reporter = new Reporter(this.#counters, sampler, gauges, { draining, unhealthy }, send)
   }
 
   get gauges(): WorkerGauges {
@@ -176,6 +178,7 @@ export class Worker {
 
   /** The last report; nothing is counted after it. */
   stop(): void {
+    this.#upstreams.stop()
     this.#reporter.stop()
     this.#engine.deadlines.stop()
   }

@@ -8,6 +8,8 @@ export const RESPONSE_MS = 1_000
 export const QUEUE_MS = 2_000
 export const CONNECT_MS = 1_000
 export const POOL = { connections: 10, idle: 4 }
+export const HEALTH = { intervalMs: 200, timeoutMs: 150, fall: 2, rise: 2 }
+export const SLOW_START = { windowMs: 3_000, intervalMs: 200 }
 /** Trusted for forwarding fields. */
 export const TRUSTED = '127.0.0.2'
 
@@ -60,7 +62,25 @@ export function specialRoutes(base: number): Document[] {
     ...host('half.test', service('half', [base + 7, o3], hole)),
     ...host('dns.test', named('dns', `svc.test:${base + 5}`)),
     ...host('dual.test', named('dual', `dual.svc.test:${base + 6}`)),
+    ...checkedRoutes(base),
     ...host('v6.test', named('v6', `[::1]:${base + 8}`)),
+  ]
+}
+
+function checkedRoutes(base: number): Document[] {
+  const [o1 = 0, o2 = 0, o3 = 0, o4 = 0] = onBase(base, 1, 2, 3, 9)
+  const { intervalMs, timeoutMs, fall, rise } = HEALTH
+  const times = { intervalMs, timeoutMs, unhealthyAfter: fall, healthyAfter: rise }
+  const at = (path: string) => ({ healthCheck: { path, ...times } })
+  const once = { path: '/hc', intervalMs: SLOW_START.intervalMs, unhealthyAfter: 1 }
+  const slow = { healthCheck: once, slowStartMs: SLOW_START.windowMs }
+  return [
+    ...host('hc.test', service('hc', [o1, o2], at('/hc'))),
+    ...host('hcok.test', service('hcok', [o1], at('/ok'))),
+    ...host('hcbad.test', service('hcbad', [o1], at('/bad'))),
+    ...host('hc3.test', service('hc3', [o1, o2, o3], at('/hc'))),
+    ...host('hc4.test', service('hc4', [o1, o2, o3, o4], at('/hc'))),
+    ...host('ss.test', service('ss', [o1, o2, o3], slow)),
   ]
 }
 

@@ -9,12 +9,14 @@ import {
   CONNECT_MS,
   catchAll,
   entryPoints,
+  HEALTH,
   POOL,
   type Ports,
   point,
   poolDocuments,
   QUEUE_MS,
   RESPONSE_MS,
+  SLOW_START,
   specialRoutes,
   TRUSTED,
   usualRoutes,
@@ -104,8 +106,15 @@ function serviceOptions(base: number, resolver: number): object {
     hole: { host: 'hole.test', half: 'half.test', port: base + 7, connectMs: CONNECT_MS },
     ipv6: { host: 'v6.test', port: base + 8 },
     dns: { host: 'dns.test', name: 'svc.test', resolver, port: base + 5, refreshMs: 1_000 },
+    health: healthOption(base),
+    slowStart: { host: 'ss.test', ...SLOW_START },
     dual: { host: 'dual.test', name: 'dual.svc.test', port: base + 6 },
   }
+}
+
+function healthOption(base: number): object {
+  const hosts = { ok: 'hcok.test', bad: 'hcbad.test', three: 'hc3.test', four: 'hc4.test' }
+  return { host: 'hc.test', ...hosts, port: base + 9, ...HEALTH }
 }
 
 /** A node whose time-outs are short. */

@@ -14,6 +14,7 @@ export const documentLimits = Object.freeze({
   rangesMax: 1_000,
   entryPointsMax: 100,
   serversMax: 1_000,
+  healthResultsMax: 100,
   serverWeightMax: 1_000,
   idleConnectionsMax: 10_000,
   connectionsMax: 1_000_000,
@@ -111,6 +112,12 @@ const RouterDocument = Type.Object(
   STRICT,
 )
 
+function results(number: number) {
+  return Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.healthResultsMax, default: number }),
+  )
+}
+
 const ServerDocument = Type.Object(
   {
     url: Type.String({ maxLength: limits.textCharactersMax }),
@@ -118,6 +125,20 @@ const ServerDocument = Type.Object(
       Type.Integer({ minimum: 0, maximum: limits.serverWeightMax, default: 1 }),
     ),
     drain: Type.Optional(Type.Boolean({ default: false })),
+  },
+  STRICT,
+)
+
+const HealthCheckDocument = Type.Object(
+  {
+    path: Type.String({ minLength: 1, maxLength: limits.textCharactersMax }),
+    intervalMs: milliseconds(5_000),
+    timeoutMs: milliseconds(1_000),
+    unhealthyAfter: results(3),
+    healthyAfter: results(1),
+    status: Type.Optional(Type.Integer({ minimum: 200, maximum: 599 })),
+    initial: Type.Optional(Type.Enum(['healthy', 'unhealthy'], { default: 'healthy' })),
+    failOpen: Type.Optional(Type.Boolean({ default: false })),
   },
   STRICT,
 )
@@ -145,6 +166,8 @@ const ServiceDocument = Type.Object(
     connectionAgeMaxMs: count(limits.timeoutMsMax, 3_600_000),
     passHost: Type.Optional(Type.Boolean({ default: true })),
     proxyProtocol: Type.Optional(Type.Enum(['off', 'v1', 'v2'], { default: 'off' })),
+    healthCheck: Type.Optional(HealthCheckDocument),
+    slowStartMs: count(limits.timeoutMsMax, 0),
   },
   STRICT,
 )

@@ -1,6 +1,7 @@
 /** Checked documents as the messages that a control plane would make of them: defaults filled in, normalised. */
 import {
   EntryPointProtocol,
+  type HealthCheck,
   ProxyProtocol,
   type Resource,
   type Router,
@@ -72,7 +73,11 @@ function toRouter(router: Router): Router {
   return { ...router, match: { ...match, hosts, methods }, nodes }
 }
 
-type ServiceFields = Omit<Service, 'proxyProtocol'> & {
+type ServiceFields = Omit<Service, 'proxyProtocol' | 'healthCheck'> & {
+  readonly healthCheck?: Omit<HealthCheck, 'initiallyUnhealthy' | 'status'> & {
+    readonly initial: 'healthy' | 'unhealthy'
+    readonly status?: number
+  }
   readonly proxyProtocol: keyof typeof PROXY_PROTOCOLS
 }
 
@@ -84,7 +89,15 @@ const PROXY_PROTOCOLS = {
 
 function toService(service: ServiceFields): Service {
   const servers = service.servers.map((server) => ({ ...server, url: server.url.toLowerCase() }))
-  return { ...service, servers, proxyProtocol: PROXY_PROTOCOLS[service.proxyProtocol] }
+  const healthCheck = toHealthCheck(service.healthCheck)
+  const proxyProtocol = PROXY_PROTOCOLS[service.proxyProtocol]
+  return { ...service, servers, proxyProtocol, healthCheck }
+}
+
+function toHealthCheck(check: ServiceFields['healthCheck']): HealthCheck | undefined {
+  if (check === undefined) return undefined
+  const { initial, status = 0, ...rest } = check
+  return { ...rest, status, initiallyUnhealthy: initial === 'unhealthy' }
 }
 
 const NO_MATCH = { hosts: [], pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }

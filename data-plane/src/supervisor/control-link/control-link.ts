@@ -45,7 +45,14 @@ export interface ControlLinkOptions {
  * What this software can do beyond the first release. A field of a resource that older software would pass
  * over has its name here and in the control plane's model/features.ts.
  */
-const FEATURES: readonly string[] = ['delta', 'proxy-protocol', 'drain', 'log-raise']
+const FEATURES: readonly string[] = [
+  'delta',
+  'proxy-protocol',
+  'drain',
+  'log-raise',
+  'health-check',
+  'slow-start',
+]
 
 export class ControlLink {
   readonly #options: ControlLinkOptions

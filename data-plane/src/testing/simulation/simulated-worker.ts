@@ -88,6 +88,7 @@ export class SimulatedWorker {
     this.#upstreams = new UpstreamRegistry(
       { output, answerHead, deadlines, gauges, dialler },
       names,
+      () => undefined,
     )
     this.entryPoint = {
       name: 'web',

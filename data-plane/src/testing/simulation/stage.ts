@@ -69,8 +69,11 @@ export class Stage implements Surroundings, DialBehaviour {
     this.worker = new SimulatedWorker(this.time, this.random, new SimulatedDialler(this, this))
     this.worker.apply({
       servers: [{ host: '192.0.2.11', port: 80, authority: 's', weight: 1, isDraining: false }],
+      name: 's',
       isHostPassed: true,
       proxyProtocol: 'off',
+      healthCheck: undefined,
+      slowStartMs: 0,
       connectMs: 1_000,
       firstByteMs: 5_000,
       idleMs: 5_000,

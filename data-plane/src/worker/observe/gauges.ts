@@ -14,6 +14,8 @@ export class Gauges {
   upstreamConnectionsIdle = 0
   namesFailing = 0
   nameLookupsFailed = 0
+  serversHealthy = 0
+  serversUnhealthy = 0
 
   get connectionsOpen(): number {
     return this.connectionsAccepted - this.connectionsClosed
@@ -33,6 +35,8 @@ export class Gauges {
       upstreamConnectionsIdle: this.upstreamConnectionsIdle,
       namesFailing: this.namesFailing,
       nameLookupsFailed: this.nameLookupsFailed,
+      serversHealthy: this.serversHealthy,
+      serversUnhealthy: this.serversUnhealthy,
       connectionsShed: this.connectionsShed,
       proxyHeadersRefused: this.proxyHeadersRefused,
     }

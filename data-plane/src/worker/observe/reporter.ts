@@ -1,6 +1,11 @@
 /** Sends the supervisor what was counted and sampled, at each whole second of the wall clock and at the end. */
 import { TrafficPacker } from '../../packed-traffic.ts'
-import type { DrainCount, LogSample, WorkerMessage } from '../../worker-protocol.ts'
+import type {
+  DrainCount,
+  LogSample,
+  UnhealthyServer,
+  WorkerMessage,
+} from '../../worker-protocol.ts'
 import type { Gauges } from './gauges.ts'
 import type { LogSampler } from './log-sampler.ts'
 import type { TrafficCounters } from './traffic-counters.ts'
@@ -10,11 +15,17 @@ const MINUTE_MS = 60_000
 /** After the second's end, so that a timer that fires early does not report it short. */
 const SLACK_MS = 5
 
+/** What a report says of the present. */
+interface States {
+  readonly draining: () => readonly DrainCount[]
+  readonly unhealthy: () => readonly UnhealthyServer[]
+}
+
 export class Reporter {
   readonly #counters: TrafficCounters
   readonly #sampler: LogSampler
   readonly #gauges: Gauges
-  readonly #draining: () => readonly DrainCount[]
+  readonly #states: States
   readonly #send: (message: WorkerMessage) => void
   #timer: NodeJS.Timeout | undefined
   /** When the counts of the next report began; they belong to its minute. */
@@ -23,13 +34,14 @@ export class Reporter {
   constructor(
     counters: TrafficCounters,
     sampler: LogSampler,
-    counts: { readonly gauges: Gauges; readonly draining: () => readonly DrainCount[] },
+    gauges: Gauges,
+    states: States,
     send: (message: WorkerMessage) => void,
   ) {
     this.#counters = counters
     this.#sampler = sampler
-    this.#gauges = counts.gauges
-    this.#draining = counts.draining
+    this.#gauges = gauges
+    this.#states = states
     this.#send = send
   }
 
@@ -62,7 +74,8 @@ export class Reporter {
   }
 
   #counts() {
-    return { gauges: this.#gauges.snapshot(), draining: this.#draining() }
+    const { draining, unhealthy } = this.#states
+    return { gauges: this.#gauges.snapshot(), draining: draining(), unhealthy: unhealthy() }
   }
 }
 

@@ -4,12 +4,15 @@
  * evenly between them.
  */
 import { isIP } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import type { CompiledServer, CompiledService } from '../../configuration/services.ts'
-import type { DrainCount } from '../../worker-protocol.ts'
+import { limits } from '../../limits.ts'
+import type { DrainCount, Notice, UnhealthyServer } from '../../worker-protocol.ts'
 import type { NameTable } from '../names/name-table.ts'
 import type { WatchedName } from '../names/watched-name.ts'
+import { ServerHealth } from './server-health.ts'
 import { type ServerSettings, type UpstreamContext, UpstreamServer } from './upstream-server.ts'
-import { UpstreamService } from './upstream-service.ts'
+import { type ServerShare, UpstreamService } from './upstream-service.ts'
 
 interface Entry {
   readonly service: UpstreamService
@@ -17,6 +20,10 @@ interface Entry {
   servers: ReadonlyMap<string, UpstreamServer>
   /** Those that drain, by the URL that is configured. */
   draining: ReadonlyMap<string, readonly UpstreamServer[]>
+  /** As they are configured, healthy or not. */
+  shares: readonly ServerShare[]
+  /** Empty without a health check. */
+  readonly health: Map<UpstreamServer, ServerHealth>
 }
 
 type Target = Pick<ServerSettings, 'host' | 'alternative' | 'name'>
@@ -24,11 +31,13 @@ type Target = Pick<ServerSettings, 'host' | 'alternative' | 'name'>
 export class UpstreamRegistry {
   readonly #context: UpstreamContext
   readonly #names: NameTable
+  readonly #onNotice: (notice: Notice) => void
   #entries = new Map<string, Entry>()
   /** By name: the services that have to change with it. */
   #users = new Map<string, Set<Entry>>()
 
-  constructor(context: UpstreamContext, names: NameTable) {
+  constructor(context: UpstreamContext, names: NameTable, onNotice: (notice: Notice) => void) {
+    this.#onNotice = onNotice
     this.#context = context
     this.#names = names
     names.onChange = ({ name }) => {
@@ -50,8 +59,9 @@ export class UpstreamRegistry {
     }
     this.#names.retain(new Set(this.#users.keys()))
     for (const entry of this.#entries.values()) this.#update(entry)
-    for (const { service, servers } of before.values()) {
+    for (const { service, servers, health } of before.values()) {
       for (const server of servers.values()) server.leaveTurn()
+      for (const server of [...health.keys()]) this.#endChecks(health, server)
       service.setServers([])
       service.admitWaiting()
     }
@@ -70,9 +80,22 @@ export class UpstreamRegistry {
     )
   }
 
+  /** Not more than a report has. */
+  unhealthyServers(): UnhealthyServer[] {
+    const found: UnhealthyServer[] = []
+    for (const [service, { health }] of this.#entries) {
+      for (const [{ settings }, { isHealthy }] of health) {
+        if (found.length === limits.unhealthyServersMax) return found
+        if (!isHealthy) found.push({ service, server: settings.authority })
+      }
+    }
+    return found
+  }
+
   #newEntry(settings: CompiledService): Entry {
     const service = new UpstreamService(this.#context.deadlines, this.#context.gauges)
-    return { service, settings, servers: new Map(), draining: new Map() }
+    const none = { servers: new Map(), draining: new Map(), shares: [], health: new Map() }
+    return { service, settings, ...none }
   }
 
   #addUser(name: string, entry: Entry): void {
@@ -100,7 +123,11 @@ export class UpstreamRegistry {
         return { server, weight: compiled.weight / targets.length }
       })
     })
-    for (const [key, server] of entry.servers) if (!servers.has(key)) server.leaveTurn()
+    for (const [key, server] of entry.servers) {
+      if (servers.has(key)) continue
+      server.leaveTurn()
+      this.#endChecks(entry.health, server)
+    }
     entry.servers = servers
     entry.draining = draining
     service.isHostPassed = settings.isHostPassed
@@ -109,8 +136,74 @@ export class UpstreamRegistry {
     service.isAwaitingNames = settings.servers.some(({ host, weight }) => {
       return weight > 0 && this.#names.get(host)?.isPending === true
     })
-    service.setServers(shares)
+    service.slowStartMs = settings.slowStartMs
+    entry.shares = shares
+    this.#check(entry)
+    this.#offer(entry)
+  }
+
+  /** A server whose check is the same keeps its state. */
+  #check(entry: Entry): void {
+    const { health, settings, servers } = entry
+    const check = settings.healthCheck
+    for (const server of servers.values()) {
+      const existing = health.get(server)
+      if (existing !== undefined && isDeepStrictEqual(existing.check, check)) {
+        existing.configure(server.settings)
+        continue
+      }
+      this.#endChecks(health, server)
+      if (check === undefined) continue
+      const begun = new ServerHealth(server.settings, check, (reason) => {
+        this.#count(begun, 1, -1)
+        this.#tell(entry, server, reason)
+        this.#offer(entry)
+      })
+      health.set(server, begun)
+      this.#count(begun, 1, 0)
+    }
+  }
+
+  #endChecks(health: Map<UpstreamServer, ServerHealth>, server: UpstreamServer): void {
+    const ended = health.get(server)
+    if (ended === undefined) return
+    health.delete(server)
+    ended.stop()
+    this.#count(ended, -1, 0)
+  }
+
+  /** Moves the gauges of the state that it has, and of the other one. */
+  #count({ isHealthy }: ServerHealth, same: number, other: number): void {
+    this.#context.gauges.serversHealthy += isHealthy ? same : other
+    this.#context.gauges.serversUnhealthy += isHealthy ? other : same
+  }
+
+  #tell({ settings }: Entry, { settings: { authority } }: UpstreamServer, reason: string): void {
+    const fields = { service: settings.name, server: authority }
+    this.#onNotice(
+      reason === ''
+        ? { level: 'info', text: 'a server is healthy', fields }
+        : { level: 'warn', text: 'a server is not healthy', fields: { ...fields, reason } },
+    )
+  }
+
+  /** Gives the service the servers that may be used now. */
+  #offer({ service, settings, shares, health }: Entry): void {
+    const isUsable = ({ server }: ServerShare) => health.get(server)?.isHealthy !== false
+    const isOpen =
+      settings.healthCheck?.isFailOpen === true &&
+      !shares.some((share) => share.weight > 0 && isUsable(share))
+    service.setServers(
+      shares.map((share) => (isOpen || isUsable(share) ? share : { ...share, weight: 0 })),
+    )
     service.admitWaiting()
+  }
+
+  /** Ends all checks. */
+  stop(): void {
+    for (const { health } of this.#entries.values()) {
+      for (const server of [...health.keys()]) this.#endChecks(health, server)
+    }
   }
 
   #targetsOf({ host }: CompiledServer): Target[] {

@@ -54,11 +54,15 @@ export class UpstreamServer {
   /** false: it gets no more exchanges, and its connections end with those that they have. */
   #isInTurn = true
 
+  /** By the clock of the deadlines. */
+  inTurnSince: number
+
   /** `queue`: where exchanges of its service wait. */
   constructor(context: UpstreamContext, queue: WaitQueue, settings: ServerSettings) {
     this.#context = context
     this.#queue = queue
     this.#settings = settings
+    this.inTurnSince = context.deadlines.now
   }
 
   get settings(): ServerSettings {
@@ -127,6 +131,7 @@ export class UpstreamServer {
 
   /** Exchanges may come (again). */
   enterTurn(): void {
+    if (!this.#isInTurn) this.inTurnSince = this.#context.deadlines.now
     this.#isInTurn = true
   }
 

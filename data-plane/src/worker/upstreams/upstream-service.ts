@@ -4,15 +4,25 @@ import type { Gauges } from '../observe/gauges.ts'
 import type { UpstreamServer } from './upstream-server.ts'
 import { WaitQueue } from './wait-queue.ts'
 
-interface Share {
+export interface ServerShare {
   readonly server: UpstreamServer
   readonly weight: number
+}
+
+interface Share extends ServerShare {
+  /** Its weight now: less than `weight` while it rises. */
+  risen: number
   /** Smooth weighted round robin: grows by the weight at each pick, falls by the sum when picked. */
   credit: number
 }
 
+/** Of its weight, so that a server gets something from the beginning. */
+const LEAST_PART = 0.1
+
 export class UpstreamService {
   isHostPassed = true
+  /** How long the share of a server rises; 0: it is whole at once. Holds from the next setServers. */
+  slowStartMs = 0
   /** What a name of its servers stands for is not known yet: exchanges wait for that too. */
   isAwaitingNames = false
   /** Exchanges wait here while every server is at its cap or its name is looked up, and only then. */
@@ -20,9 +30,12 @@ export class UpstreamService {
   #shares: Share[] = []
   #weightSum = 0
   #isEven = true
+  #risingUntil = 0
+  readonly #deadlines: DeadlineSweep
   #turn = 0
 
   constructor(deadlines: DeadlineSweep, gauges: Gauges) {
+    this.#deadlines = deadlines
     this.queue = new WaitQueue(deadlines, gauges)
   }
 
@@ -31,9 +44,7 @@ export class UpstreamService {
   }
 
   /** Servers of weight 0 get nothing. Whose turn it is stays when the servers do. */
-  setServers(
-    servers: readonly { readonly server: UpstreamServer; readonly weight: number }[],
-  ): void {
+  setServers(servers: readonly ServerShare[]): void {
     for (const { server, weight } of servers) {
       if (weight > 0) server.enterTurn()
       else server.leaveTurn()
@@ -41,9 +52,15 @@ export class UpstreamService {
     const before = new Map(this.#shares.map((share) => [share.server, share.credit]))
     this.#shares = servers
       .filter(({ weight }) => weight > 0)
-      .map(({ server, weight }) => ({ server, weight, credit: before.get(server) ?? 0 }))
-    this.#weightSum = this.#shares.reduce((sum, share) => sum + share.weight, 0)
-    this.#isEven = this.#shares.every((share) => share.weight === this.#shares[0]?.weight)
+      .map(({ server, weight }) => ({
+        server,
+        weight,
+        risen: weight,
+        credit: before.get(server) ?? 0,
+      }))
+    const last = this.#shares.reduce((at, { server }) => Math.max(at, server.inTurnSince), 0)
+    this.#risingUntil = this.slowStartMs === 0 ? 0 : last + this.slowStartMs
+    this.#rise()
   }
 
   /** The next server in turn that has or may dial a connection; undefined for none. */
@@ -65,8 +82,23 @@ export class UpstreamService {
   }
 
   #pickInTurn(): UpstreamServer | undefined {
+    if (this.#risingUntil > 0) this.#rise()
     const server = this.#isEven ? this.#pickNext() : this.#pickWeighted()
     return server === undefined || server.isFree ? server : this.#pickFree(this.#turn)
+  }
+
+  /** Brings the weights to what they are now. */
+  #rise(): void {
+    const { now } = this.#deadlines
+    if (now >= this.#risingUntil) this.#risingUntil = 0
+    this.#weightSum = 0
+    for (const share of this.#shares) {
+      const part = (now - share.server.inTurnSince) / this.slowStartMs
+      const isWhole = this.#risingUntil === 0 || part >= 1
+      share.risen = isWhole ? share.weight : share.weight * Math.max(LEAST_PART, part)
+      this.#weightSum += share.risen
+    }
+    this.#isEven = this.#shares.every((share) => share.risen === this.#shares[0]?.risen)
   }
 
   /** The first that is free after a place, that place coming last. */
@@ -87,7 +119,7 @@ export class UpstreamService {
   #pickWeighted(): UpstreamServer | undefined {
     let best: Share | undefined
     for (const share of this.#shares) {
-      share.credit += share.weight
+      share.credit += share.risen
       if (best === undefined || share.credit > best.credit) best = share
     }
     if (best === undefined) return undefined

@@ -148,6 +148,29 @@ export interface Service {
    * exchange of that client. Unspecified: none.
    */
   proxyProtocol: ProxyProtocol
+  /** Unset: every server counts as healthy. */
+  healthCheck: HealthCheck | undefined
+  /** How long the share of a server rises after it was added or became healthy. 0: it is whole at once. */
+  slowStartMs: number
+}
+
+/** Each worker asks each server by an HTTP/1.1 GET, at once and then once per interval. */
+export interface HealthCheck {
+  /** Origin form, as in "/health". */
+  path: string
+  intervalMs: number
+  /** A final head that comes later is a failure. */
+  timeoutMs: number
+  /** Failures in a row that make a server unhealthy. */
+  unhealthyAfter: number
+  /** Successes in a row that make it healthy. */
+  healthyAfter: number
+  /** The one status that is a success. 0: any of 200 to 399. */
+  status: number
+  /** A server that is new gets nothing before it has passed. */
+  initiallyUnhealthy: boolean
+  /** With no healthy server requests go to all of them. false: they get 503 at once. */
+  failOpen: boolean
 }
 
 export interface Server {
@@ -901,6 +924,8 @@ function createBaseService(): Service {
     queueMax: 0,
     connectionAgeMaxMs: 0,
     proxyProtocol: 0,
+    healthCheck: undefined,
+    slowStartMs: 0,
   }
 }
 
@@ -932,6 +957,12 @@ export const Service: MessageFns<Service> = {
     }
     if (message.proxyProtocol !== 0) {
       writer.uint32(72).int32(message.proxyProtocol)
+    }
+    if (message.healthCheck !== undefined) {
+      HealthCheck.encode(message.healthCheck, writer.uint32(82).fork()).join()
+    }
+    if (message.slowStartMs !== 0) {
+      writer.uint32(88).uint32(message.slowStartMs)
     }
     return writer
   },
@@ -1021,6 +1052,22 @@ export const Service: MessageFns<Service> = {
             message.proxyProtocol = reader.int32() as any
             continue
           }
+          case 10: {
+            if (tag !== 82) {
+              break
+            }
+
+            message.healthCheck = HealthCheck.decode(reader, reader.uint32())
+            continue
+          }
+          case 11: {
+            if (tag !== 88) {
+              break
+            }
+
+            message.slowStartMs = reader.uint32()
+            continue
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break
@@ -1050,6 +1097,159 @@ export const Service: MessageFns<Service> = {
     message.queueMax = object.queueMax ?? 0
     message.connectionAgeMaxMs = object.connectionAgeMaxMs ?? 0
     message.proxyProtocol = object.proxyProtocol ?? 0
+    message.healthCheck =
+      object.healthCheck !== undefined && object.healthCheck !== null
+        ? HealthCheck.fromPartial(object.healthCheck)
+        : undefined
+    message.slowStartMs = object.slowStartMs ?? 0
+    return message
+  },
+}
+
+function createBaseHealthCheck(): HealthCheck {
+  return {
+    path: '',
+    intervalMs: 0,
+    timeoutMs: 0,
+    unhealthyAfter: 0,
+    healthyAfter: 0,
+    status: 0,
+    initiallyUnhealthy: false,
+    failOpen: false,
+  }
+}
+
+export const HealthCheck: MessageFns<HealthCheck> = {
+  encode(message: HealthCheck, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.path !== '') {
+      writer.uint32(10).string(message.path)
+    }
+    if (message.intervalMs !== 0) {
+      writer.uint32(16).uint32(message.intervalMs)
+    }
+    if (message.timeoutMs !== 0) {
+      writer.uint32(24).uint32(message.timeoutMs)
+    }
+    if (message.unhealthyAfter !== 0) {
+      writer.uint32(32).uint32(message.unhealthyAfter)
+    }
+    if (message.healthyAfter !== 0) {
+      writer.uint32(40).uint32(message.healthyAfter)
+    }
+    if (message.status !== 0) {
+      writer.uint32(48).uint32(message.status)
+    }
+    if (message.initiallyUnhealthy !== false) {
+      writer.uint32(56).bool(message.initiallyUnhealthy)
+    }
+    if (message.failOpen !== false) {
+      writer.uint32(64).bool(message.failOpen)
+    }
+    return writer
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HealthCheck {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input)
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded')
+    }
+    ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length
+      const message = createBaseHealthCheck()
+      while (reader.pos < end) {
+        const tag = reader.uint32()
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break
+            }
+
+            message.path = reader.string()
+            continue
+          }
+          case 2: {
+            if (tag !== 16) {
+              break
+            }
+
+            message.intervalMs = reader.uint32()
+            continue
+          }
+          case 3: {
+            if (tag !== 24) {
+              break
+            }
+
+            message.timeoutMs = reader.uint32()
+            continue
+          }
+          case 4: {
+            if (tag !== 32) {
+              break
+            }
+
+            message.unhealthyAfter = reader.uint32()
+            continue
+          }
+          case 5: {
+            if (tag !== 40) {
+              break
+            }
+
+            message.healthyAfter = reader.uint32()
+            continue
+          }
+          case 6: {
+            if (tag !== 48) {
+              break
+            }
+
+            message.status = reader.uint32()
+            continue
+          }
+          case 7: {
+            if (tag !== 56) {
+              break
+            }
+
+            message.initiallyUnhealthy = reader.bool()
+            continue
+          }
+          case 8: {
+            if (tag !== 64) {
+              break
+            }
+
+            message.failOpen = reader.bool()
+            continue
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break
+        }
+        reader.skip(tag & 7)
+      }
+      return message
+    } finally {
+      ;(reader as any).__tsProtoDecodeDepth = previousRecursionDepth
+    }
+  },
+
+  create<I extends Exact<DeepPartial<HealthCheck>, I>>(base?: I): HealthCheck {
+    return HealthCheck.fromPartial(base ?? ({} as any))
+  },
+  fromPartial<I extends Exact<DeepPartial<HealthCheck>, I>>(object: I): HealthCheck {
+    const message = createBaseHealthCheck()
+    message.path = object.path ?? ''
+    message.intervalMs = object.intervalMs ?? 0
+    message.timeoutMs = object.timeoutMs ?? 0
+    message.unhealthyAfter = object.unhealthyAfter ?? 0
+    message.healthyAfter = object.healthyAfter ?? 0
+    message.status = object.status ?? 0
+    message.initiallyUnhealthy = object.initiallyUnhealthy ?? false
+    message.failOpen = object.failOpen ?? false
     return message
   },
 }
