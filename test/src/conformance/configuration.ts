@@ -62,12 +62,12 @@ export function specialRoutes(base: number): Document[] {
     ...host('half.test', service('half', [base + 7, o3], hole)),
     ...host('dns.test', named('dns', `svc.test:${base + 5}`)),
     ...host('dual.test', named('dual', `dual.svc.test:${base + 6}`)),
-    ...checkedRoutes(base),
     ...host('v6.test', named('v6', `[::1]:${base + 8}`)),
   ]
 }
 
-function checkedRoutes(base: number): Document[] {
+/** Services whose servers are probed: no other case may have its origins asked by anyone else. */
+export function checkedRoutes(base: number): Document[] {
   const [o1 = 0, o2 = 0, o3 = 0, o4 = 0] = onBase(base, 1, 2, 3, 9)
   const { intervalMs, timeoutMs, fall, rise } = HEALTH
   const times = { intervalMs, timeoutMs, unhealthyAfter: fall, healthyAfter: rise }

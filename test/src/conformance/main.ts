@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { arePortsFree } from '../harness/ports.ts'
 import { Scope } from '../harness/scope.ts'
 import { TestCa } from '../harness/test-ca.ts'
-import { type Setting, startConfigured, startPlain } from './nodes.ts'
+import { type Setting, startChecked, startConfigured, startPlain } from './nodes.ts'
 
 const RUN_MS = 20 * 60_000
 /** The ports of a base that the harness listens on. */
@@ -22,6 +22,8 @@ const BASE_FIRST = 10_000
 const BASE_LAST = 19_000
 /** Cases about log lines are left out: those lines go to a control plane, not to a file. */
 const CONFIGURABLE = 'A,B,C,D,E,F,H,I05,I06'
+/** Cases whose origins are asked by the node itself. */
+const PROBING = ['C07', 'C08', 'C09']
 
 interface SubCase {
   readonly sub: string
@@ -93,6 +95,12 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? ''
 }
 
+/** Those of the wished cases whose origins the node asks by itself. */
+function probingOf({ only }: Wishes): string {
+  const wished = only?.split(',') ?? ['']
+  return PROBING.filter((id) => wished.some((prefix) => id.startsWith(prefix))).join(',')
+}
+
 async function run(scope: Scope, wishes: Wishes): Promise<void> {
   const ca = await TestCa.create()
   const hosts = ['a.test', 'b.test', '*.test']
@@ -111,11 +119,21 @@ async function run(scope: Scope, wishes: Wishes): Promise<void> {
     summaries.push(summary('defaults', results))
   }
   if (wishes.run !== 'defaults') {
-    const { options, ...ports } = await startConfigured(setting)
-    const file = join(await scope.temporaryDirectory(), 'options.json')
-    await writeFile(file, JSON.stringify(options))
-    const all = [...words(ports, wishes.only ?? CONFIGURABLE), '--options', file]
-    summaries.push(summary('options', await runHarness(all, 'options', folder)))
+    const runs = [
+      ['options', startConfigured, wishes.only ?? CONFIGURABLE],
+      ['health checks', startChecked, probingOf(wishes)],
+    ] as const
+    for (const [label, start, only] of runs) {
+      if (only === '') continue
+      const nodes = new Scope()
+      scope.defer(() => nodes.close())
+      const { options, ...ports } = await start({ ...setting, scope: nodes })
+      const file = join(await scope.temporaryDirectory(), 'options.json')
+      await writeFile(file, JSON.stringify(options))
+      const all = [...words(ports, only), '--options', file]
+      summaries.push(summary(label, await runHarness(all, label.replaceAll(' ', '-'), folder)))
+      await nodes.close()
+    }
   }
   process.stdout.write(`\n${summaries.join('\n')}\n`)
 }

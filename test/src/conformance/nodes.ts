@@ -8,6 +8,7 @@ import type { Issued } from '../harness/test-ca.ts'
 import {
   CONNECT_MS,
   catchAll,
+  checkedRoutes,
   entryPoints,
   HEALTH,
   POOL,
@@ -96,6 +97,23 @@ export async function startConfigured(
   return { ...ports, options }
 }
 
+/** A node that probes the servers of its services. */
+export async function startChecked({
+  scope,
+  base,
+  certificate,
+}: Setting): Promise<Ports & { readonly options: object }> {
+  const ports = await twoPorts()
+  const documents = [
+    ...entryPoints(ports, certificate),
+    ...usualRoutes(base),
+    ...checkedRoutes(base),
+  ]
+  await StaticNode.start(scope, { name: 'with health checks', documents })
+  const slowStart = { host: 'ss.test', ...SLOW_START }
+  return { ...ports, options: { health: healthOption(base), slowStart } }
+}
+
 function serviceOptions(base: number, resolver: number): object {
   return {
     responseTimeout: { host: 'rt.test', ms: RESPONSE_MS },
@@ -106,8 +124,6 @@ function serviceOptions(base: number, resolver: number): object {
     hole: { host: 'hole.test', half: 'half.test', port: base + 7, connectMs: CONNECT_MS },
     ipv6: { host: 'v6.test', port: base + 8 },
     dns: { host: 'dns.test', name: 'svc.test', resolver, port: base + 5, refreshMs: 1_000 },
-    health: healthOption(base),
-    slowStart: { host: 'ss.test', ...SLOW_START },
     dual: { host: 'dual.test', name: 'dual.svc.test', port: base + 6 },
   }
 }
