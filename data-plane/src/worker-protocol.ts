@@ -9,7 +9,12 @@ export type SupervisorMessage =
   | Configure
   /** Comes with a TCP handle to accept from; the one before of the same entry point is drained. */
   | { readonly kind: 'listen'; readonly entryPoint: string }
-  /** The worker closes its copy of the entry point's handle and drains the connections that it took. */
+  /**
+   * Comes with another copy of the handle that it listens on. libuv takes one connection from each copy in a
+   * turn of the event loop, and a turn of a worker with many busy connections is long.
+   */
+  | { readonly kind: 'listenMore'; readonly entryPoint: string }
+  /** The worker closes its copies of the entry point's handle and drains the connections that it took. */
   | { readonly kind: 'unlisten'; readonly entryPoint: string }
   /** Of TLS session tickets, newest first; sent before it listens, and when they change. */
   | { readonly kind: 'ticketKeys'; readonly keys: readonly Uint8Array[] }

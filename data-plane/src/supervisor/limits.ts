@@ -7,6 +7,8 @@ export const limits = Object.freeze({
   workerStartTimeoutMs: 15_000,
   workerApplyTimeoutMs: 30_000,
   workerListenTimeoutMs: 5_000,
+  /** Copies of a listening handle in a worker: libuv takes one connection from each in a turn of its loop. */
+  acceptsPerTurn: 8,
   /** Beyond the drain grace, before a worker is killed. */
   workerExitTimeoutMs: 2_000,
   /** A worker that dies sooner than this after its start counts towards the back-off. */

@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { TEST_CHAIN_PEM, TEST_KEY_PEM } from '../testing/certificate.ts'
 import { encodeCertificate, encodeEntryPoint } from '../testing/resources.ts'
 import { shakeHands } from '../testing/tls-session.ts'
+import { limits } from './limits.ts'
 import { NodeFixture, readiness, request, statusOf, webAddress } from './node.fixture.ts'
 import { fullUpdate, router, service } from './resources.fixture.ts'
 import { waitFor } from './wait-for.fixture.ts'
@@ -35,6 +36,31 @@ it('replaces a worker that dies, and its queue waits for the next one', async ()
   const [next] = (await statusOf(supervisor)).workers
   expect(next?.pid).not.toBe(worker?.pid)
 })
+
+it('lets a worker take several new connections in a turn of its loop', async () => {
+  const supervisor = await node.start({ workers: 1 })
+  await node.controlPlane.take('applied')
+  const port = Number((await webAddress(supervisor)).split(':').at(-1))
+  const [worker] = (await statusOf(supervisor)).workers
+  const copies = () => listenersOf(worker?.pid ?? 0, port)
+  await waitFor(async () => (await copies()) === limits.acceptsPerTurn, 'every copy of the socket')
+})
+
+/** Descriptors of the process for the socket that listens on the port of an IPv4 address. */
+async function listenersOf(pid: number, port: number): Promise<number> {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
+  const rows = (await readFile('/proc/net/tcp', 'latin1'))
+    .split('\n')
+    .map((row) => row.trim().split(/ +/))
+  const inode = rows.find(
+    ([, local, , state]) => local?.endsWith(`:${hexPort}`) && state === '0A',
+  )?.[9]
+  const folder = `/proc/${pid}/fd`
+  const links = await Promise.all(
+    (await readdir(folder)).map((fd) => readlink(join(folder, fd)).catch(() => 'closed')),
+  )
+  return links.filter((link) => link === `socket:[${inode}]`).length
+}
 
 it('waits longer each time a worker dies right after its start', () => {
   expect([0, 1, 2, 3, 7, 20].map(restartDelayMs)).toEqual([0, 100, 200, 400, 5_000, 5_000])

@@ -154,6 +154,9 @@ export class WorkerProcess {
         limits.workerListenTimeoutMs,
       )
       this.#send({ kind: 'listen', entryPoint: name }, bound.socket)
+      for (let copy = 1; copy < limits.acceptsPerTurn; copy += 1) {
+        this.#send({ kind: 'listenMore', entryPoint: name }, bound.socket)
+      }
       if ((await answer) === undefined) return this.#lost(`listen on entry point ${name}`)
       this.#listening.set(name, bound)
     }

@@ -24,6 +24,9 @@ function take(message: SupervisorMessage, handle: StreamHandle | undefined): voi
     case 'listen':
       if (handle !== undefined) worker.listen(message.entryPoint, handle)
       return
+    case 'listenMore':
+      if (handle !== undefined) worker.listenMore(message.entryPoint, handle)
+      return
     case 'ticketKeys':
       worker.setTicketKeys(message.keys)
       return

@@ -146,12 +146,19 @@ export class Worker {
       ticketKeys: this.#ticketKeys,
       largeWriters: this.#largeWriters,
     }
-    const listener = new EntryPointListener(parts, entryPoint, handle)
-    listener.open()
+    const listener = new EntryPointListener(parts, entryPoint)
+    listener.open(handle)
     // A changed address: the new listener is there before the old one goes.
     this.#listeners.get(name)?.drain()
     this.#listeners.set(name, listener)
     this.#send({ kind: 'listening', entryPoint: name })
+  }
+
+  /** Accepts from another copy of the handle too. */
+  listenMore(name: string, handle: StreamHandle): void {
+    const listener = this.#listeners.get(name)
+    if (listener === undefined) handle.close()
+    else listener.open(handle)
   }
 
   unlisten(name: string): void {

@@ -1,6 +1,6 @@
 /**
- * Accepts the connections of one entry point from a listening handle that belongs to the supervisor: closing
- * it here leaves the kernel's queue alone.
+ * Accepts the connections of one entry point from copies of a listening handle that belongs to the supervisor:
+ * closing them here leaves the kernel's queue alone.
  */
 import { Socket } from 'node:net'
 import { limits } from '../../limits.ts'
@@ -40,16 +40,15 @@ export class EntryPointListener {
   readonly entryPoint: EntryPoint
   readonly #engine: Engine
   readonly #admission: Admission
-  readonly #handle: StreamHandle
+  readonly #handles: StreamHandle[] = []
   readonly #tls: TlsEntrance | undefined
-  #isClosed = false
+  #isDrained = false
 
-  constructor(parts: ListenerParts, entryPoint: EntryPoint, handle: StreamHandle) {
+  constructor(parts: ListenerParts, entryPoint: EntryPoint) {
     const { engine, admission, contexts, ticketKeys, largeWriters } = parts
     this.#engine = engine
     this.#admission = admission
     this.entryPoint = entryPoint
-    this.#handle = handle
     if (entryPoint.scheme !== 'https') return
     const entrance = {
       contexts,
@@ -64,21 +63,26 @@ export class EntryPointListener {
     this.#tls = new TlsEntrance(entrance, entryPoint)
   }
 
-  /** Starts to accept. Throws when the handle cannot listen. */
-  open(): void {
-    this.#handle.onconnection = (error, client) => {
+  /** Starts to accept from this copy of the handle. Throws when it cannot listen. */
+  open(handle: StreamHandle): void {
+    if (this.#isDrained) {
+      handle.close()
+      return
+    }
+    handle.onconnection = (error, client) => {
       if (error === 0 && client !== undefined) this.#accept(client)
     }
     // Accepted sockets have it from the listening one, so it costs nothing for each of them.
-    this.#handle.setKeepAlive(true, limits.tcpKeepAliveMs / 1_000)
-    const error = this.#handle.listen(BACKLOG)
+    handle.setKeepAlive(true, limits.tcpKeepAliveMs / 1_000)
+    const error = handle.listen(BACKLOG)
     if (error !== 0) throw new Error(`${this.entryPoint.name}: cannot listen (${error})`)
+    this.#handles.push(handle)
   }
 
   /** Stops to accept, ends idle connections, and lets the others finish their exchange. */
   drain(): void {
-    if (!this.#isClosed) this.#handle.close()
-    this.#isClosed = true
+    this.#isDrained = true
+    for (const handle of this.#handles.splice(0)) handle.close()
     this.#tls?.close()
     for (const connection of this.entryPoint.connections) connection.drain()
   }
