@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { ProxyProtocol } from '@sluice/proto'
 import { describe, expect, it, vi } from 'vitest'
 import { answerOk, type RawOrigin, type RawRequest } from '../../testing/raw-origin.ts'
@@ -169,4 +170,11 @@ it('a probe is of the server itself, at once, and says so to one that is told it
   expect(headers).toEqual(['PROXY UNKNOWN'])
   expect(probes(server)[0]?.head).toMatch(/^GET \/hc HTTP\/1.1\r\n/)
   expect(probes(server)[0]?.head).toMatch(new RegExp(`host: 127.0.0.1:${server.origin.port}`, 'i'))
+})
+
+it('leaves node:http to workers with checks, since it costs memory', () => {
+  const worker = new URL('../worker.ts', import.meta.url)
+  const program = `await import('${worker}'); console.log(process.moduleLoadList.includes('NativeModule http'))`
+  const args = ['--input-type=module', '--eval', program]
+  expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('false\n')
 })
