@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { AdminServer } from './admin-api/admin-server.ts'
 import { CertificateAuthority } from './certificates/authority.ts'
 import { DataDirectory } from './data-directory.ts'
-import { explain } from './errors.ts'
+import { explain, StartError } from './errors.ts'
 import { FleetServer } from './fleet/fleet-server.ts'
 import { HistoryGuard } from './fleet/history-guard.ts'
 import { JoinTokens } from './fleet/join-tokens.ts'
@@ -16,7 +16,7 @@ import { Publisher } from './publishing/publisher.ts'
 import { VersionArchive } from './publishing/version-archive.ts'
 import { VersionRetention } from './publishing/version-retention.ts'
 import type { ListenAddress, Settings } from './settings.ts'
-import { openDatabase, openTelemetryDatabase } from './store/database.ts'
+import { DamagedDatabaseError, openDatabase, openTelemetryDatabase } from './store/database.ts'
 import { Vault, VaultError } from './store/vault.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
@@ -32,6 +32,10 @@ interface Addresses {
   readonly fleetAddress: string
 }
 
+const restoreAdvice =
+  'restore a backup into a new directory (sluice-control-plane restore --help); nodes serve on meanwhile'
+const telemetryAdvice =
+  'move it and its -wal and -shm files away to start without past counters and logs, or restore a backup'
 const renewalIntervalMs = 3_600_000
 const retentionIntervalMs = 600_000
 
@@ -69,9 +73,13 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   cleanups.add(() => directory.release())
   const adminToken = await directory.adminToken()
   const vault = new Vault(await directory.masterKey(settings))
-  const db = await opened(directory.file('sluice.db'), openDatabase)
+  const db = await opened(directory.file('sluice.db'), openDatabase, restoreAdvice)
   cleanups.add(() => db.destroy())
-  const telemetryDb = await opened(directory.file('telemetry.db'), openTelemetryDatabase)
+  const telemetryDb = await opened(
+    directory.file('telemetry.db'),
+    openTelemetryDatabase,
+    telemetryAdvice,
+  )
   cleanups.add(() => telemetryDb.destroy())
 
   const authority = await unsealed(() => CertificateAuthority.open({ db, vault, now }))
@@ -158,11 +166,18 @@ class Cleanups {
   }
 }
 
-async function opened<T>(file: string, open: (file: string) => Promise<T>): Promise<T> {
+async function opened<T>(
+  file: string,
+  open: (file: string) => Promise<T>,
+  advice: string,
+): Promise<T> {
   try {
     return await open(file)
   } catch (error) {
-    throw explain(error, `the database ${file} cannot be opened`)
+    if (!(error instanceof DamagedDatabaseError)) {
+      throw explain(error, `the database ${file} cannot be opened`)
+    }
+    throw new StartError(`the database ${file} is damaged (${error.message}): ${advice}`)
   }
 }
 

@@ -21,6 +21,12 @@ export interface Settings {
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
+const commandsHelp = `
+Commands, with --help of their own:
+  backup <file>   back the data directory up, also while the control plane runs
+  verify <file>   check a backup
+  restore <file>  make a data directory from a backup`
+
 /** Ends the process for --help, --version and flags that are wrong, as commander does. */
 export function readSettings(
   argv: readonly string[],
@@ -64,6 +70,7 @@ export function readSettings(
       flag('--log-level <level>', 'the least that is logged').choices(levels).default('info'),
     )
     .allowExcessArguments(false)
+    .addHelpText('after', commandsHelp)
   command.parse(argv, { from: 'user' })
   const options = command.opts()
   return Object.freeze({

@@ -3,6 +3,7 @@
  * the nodes report has a file of its own, so that a burst of telemetry never delays a publish: kysely's
  * SQLite connection is one mutex.
  */
+import { statSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -29,6 +30,13 @@ export type Database = Kysely<Tables>
 export type TelemetryDatabase = Kysely<TelemetryTables>
 
 const busyTimeoutMs = 5_000
+/** A file up to this size is checked as a whole at each start, in less than a second or two. */
+const checkedBytesMax = 512 * 2 ** 20
+
+/** What is in the file is not what SQLite left there. */
+export class DamagedDatabaseError extends Error {
+  override readonly name = 'DamagedDatabaseError'
+}
 
 /** Opens sluice.db, made new when it is not there, and brings it to the newest schema. */
 export function openDatabase(file: string): Promise<Database> {
@@ -53,6 +61,7 @@ export function openTelemetryDatabase(file: string): Promise<TelemetryDatabase> 
 async function open<T>(file: string, migrations: Record<string, Migration>): Promise<Kysely<T>> {
   const sqlite = new SQLite(file)
   try {
+    assertSound(sqlite, file)
     sqlite.pragma('journal_mode = WAL')
     sqlite.pragma('foreign_keys = ON')
     sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`)
@@ -72,4 +81,20 @@ async function open<T>(file: string, migrations: Record<string, Migration>): Pro
   }
   statements.forget()
   return db
+}
+
+/** A large file of telemetry is looked at where it is read. */
+function assertSound(sqlite: SQLite.Database, file: string): void {
+  let wrong: unknown
+  try {
+    wrong =
+      statSync(file).size > checkedBytesMax
+        ? 'ok'
+        : sqlite.pragma('quick_check(1)', { simple: true })
+  } catch (error) {
+    const isDamaged = error instanceof SQLite.SqliteError && /CORRUPT|NOTADB/.test(error.code)
+    if (!isDamaged) throw error
+    wrong = error.message
+  }
+  if (wrong !== 'ok') throw new DamagedDatabaseError(String(wrong).replaceAll('\n', ' '))
 }

@@ -39,7 +39,11 @@ export class RunningControlPlane {
   }
 
   static async start(): Promise<RunningControlPlane> {
-    const running = new RunningControlPlane(await mkdtemp(join(tmpdir(), 'sluice-api-')))
+    return RunningControlPlane.startIn(await mkdtemp(join(tmpdir(), 'sluice-api-')))
+  }
+
+  static async startIn(dataDir: string): Promise<RunningControlPlane> {
+    const running = new RunningControlPlane(dataDir)
     await running.startAgain()
     return running
   }
