@@ -69,12 +69,30 @@ it('reads the environment where a flag is missing', () => {
   })
 })
 
+it('reads a bundle and where its passphrase is', () => {
+  const bundle = ['--bundle', 'edge-1.bundle', '--bundle-passphrase-file', 'secret']
+  expect(read('--control-plane', 'cp.test:7401', ...bundle)).toMatchObject({
+    bundle: 'edge-1.bundle',
+    bundlePassphraseFile: 'secret',
+  })
+})
+
 it('is frozen', () => {
   expect(Object.isFrozen(read('--control-plane', 'cp.test:7401', '--name', 'n'))).toBe(true)
 })
 
 it.each([
   ['no source of versions', [], 'configuration comes from: --control-plane or --config'],
+  [
+    'a bundle without a fleet',
+    ['--config', 'a.yaml', '--bundle', 'b'],
+    '--config cannot be used with a join token or a bundle',
+  ],
+  [
+    'two ways to join',
+    ['--control-plane', 'cp.test:7401', '--bundle', 'b', '--join-token', 't'],
+    "option '--bundle <file>' cannot be used with option '--join-token <token>'",
+  ],
   ['two sources', ['--config', 'a.yaml'], '--config cannot be used with --control-plane'],
   ['an unknown flag', ['--colour', 'red'], "unknown option '--colour'"],
   ['a word for a number', ['--workers', 'two'], 'It is not a number.'],

@@ -19,6 +19,8 @@ const SettingsSchema = Type.Object(
     controlPlane: Type.Optional(Type.String()),
     config: Type.Optional(Type.String({ minLength: 1 })),
     joinToken: Type.Optional(Type.String({ minLength: 1 })),
+    bundle: Type.Optional(Type.String({ minLength: 1 })),
+    bundlePassphraseFile: Type.Optional(Type.String({ minLength: 1 })),
     name: Type.String({ pattern: NAME }),
     labels: Type.Record(
       Type.String({ minLength: 1, maxLength: 63 }),
@@ -102,6 +104,8 @@ interface RawOptions {
   readonly config?: string
   readonly joinToken?: string
   readonly joinTokenFile?: string
+  readonly bundle?: string
+  readonly bundlePassphraseFile?: string
   readonly name: string
   readonly label: Readonly<Record<string, string>>
   readonly dataDir: string
@@ -129,6 +133,15 @@ function runOptions(): Option[] {
       .conflicts('joinTokenFile'),
     new Option('--join-token-file <file>', 'a file that holds the join token').env(
       'SLUICE_JOIN_TOKEN_FILE',
+    ),
+    new Option(
+      '--bundle <file>',
+      'what "sluice node bundle" wrote: a version to begin with, a token to join by, name and labels',
+    )
+      .env('SLUICE_BUNDLE')
+      .conflicts(['joinToken', 'joinTokenFile']),
+    new Option('--bundle-passphrase-file <file>', 'a file with the passphrase of the bundle').env(
+      'SLUICE_BUNDLE_PASSPHRASE_FILE',
     ),
     new Option('--name <name>', 'what operators call this node')
       .env('SLUICE_NAME')
@@ -198,12 +211,14 @@ function toPairs(text: string, before: Readonly<Record<string, string>>): Record
 
 function check(given: RawOptions): Settings {
   const problems: string[] = []
-  const { controlPlane, config } = given
+  const { controlPlane, config, bundle, bundlePassphraseFile } = given
   const joinToken = given.joinToken ?? readTokenFile(given.joinTokenFile, problems)
   const settings = {
     ...(controlPlane === undefined ? {} : { controlPlane }),
     ...(config === undefined ? {} : { config }),
     ...(joinToken === undefined ? {} : { joinToken }),
+    ...(bundle === undefined ? {} : { bundle }),
+    ...(bundlePassphraseFile === undefined ? {} : { bundlePassphraseFile }),
     name: given.name,
     labels: given.label,
     dataDir: given.dataDir,
@@ -230,15 +245,17 @@ function check(given: RawOptions): Settings {
 
 /** A node has one source of versions. */
 function checkSource(given: RawOptions, problems: string[]): void {
-  const { config, controlPlane, joinToken, joinTokenFile } = given
+  const { config, controlPlane, joinToken, joinTokenFile, bundle } = given
   if (config === undefined && controlPlane === undefined) {
     problems.push('say where the configuration comes from: --control-plane or --config')
   }
   if (config !== undefined && controlPlane !== undefined) {
     problems.push('--config cannot be used with --control-plane: it runs a node without one')
   }
-  if (config !== undefined && (joinToken ?? joinTokenFile) !== undefined) {
-    problems.push('--config cannot be used with a join token: it runs a node without a fleet')
+  if (config !== undefined && (joinToken ?? joinTokenFile ?? bundle) !== undefined) {
+    problems.push(
+      '--config cannot be used with a join token or a bundle: it runs a node without a fleet',
+    )
   }
   if (controlPlane === undefined) return
   checkAddress('--control-plane', controlPlane, problems)

@@ -8,6 +8,7 @@ import { PreconditionFailed } from '../publishing/preconditions.ts'
 import { applyRoutes } from './apply-routes.ts'
 import { requireCredentials } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
+import { bundleRoutes } from './bundle-routes.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
 import { sendDashboard, serveDashboard } from './dashboard-files.ts'
 import { draftRoutes } from './draft-routes.ts'
@@ -140,6 +141,7 @@ async function versionOne(
   await app.register(explainRoutes, parts)
   await app.register(transferRoutes, parts)
   await app.register(joinTokenRoutes, parts)
+  await app.register(bundleRoutes, parts)
   await app.register(nodeRoutes, parts)
   await app.register(historyRoutes, parts)
   await app.register(stageRoutes, parts)

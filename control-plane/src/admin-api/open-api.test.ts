@@ -113,6 +113,8 @@ it('describes every answer as it is', async () => {
   const { body: created } = await call('post', `${v1}/join-tokens`, { labels: { a: 'b' } })
   await call('get', `${v1}/join-tokens`)
   await call('delete', `${v1}/join-tokens/${created.id}`, undefined, `${v1}/join-tokens/{id}`)
+  await call('post', `${v1}/node-bundles`, { name: 'edge' })
+  await call('post', `${v1}/node-bundles`, { name: '-' })
   await call('get', `${v1}/nodes`)
   await call('get', `${v1}/nodes/x`, undefined, `${v1}/nodes/{node}`)
   await call('post', `${v1}/nodes/x/revoke`, undefined, `${v1}/nodes/{node}/revoke`)

@@ -185,7 +185,7 @@ export const Counts = Type.Object(
   { title: 'Counts' },
 )
 
-const Labels = Type.Record(Type.String(), Type.String())
+export const Labels = Type.Record(Type.String(), Type.String())
 
 const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 

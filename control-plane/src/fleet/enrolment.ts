@@ -85,17 +85,16 @@ export async function issueNode(
 }
 
 function assertNameAndLabels(name: string, labels: Readonly<Record<string, string>>): void {
+  const nameProblem = findNodeNameProblem(name)
+  if (nameProblem !== undefined) throw invalid(`name: ${nameProblem}`)
+  const labelProblem = findLabelProblem(labels)
+  if (labelProblem !== undefined) throw invalid(`labels: ${labelProblem}`)
+}
+
+export function findNodeNameProblem(name: string): string | undefined {
   if (name.length > limits.nodeNameCharactersMax || !namePattern.test(name)) {
-    throw invalid(
-      `name: a node's name is 1 to ${limits.nodeNameCharactersMax} letters, digits, ".", "_" or "-", with a letter or digit at either end`,
-    )
+    return `a node's name is 1 to ${limits.nodeNameCharactersMax} letters, digits, ".", "_" or "-", with a letter or digit at either end`
   }
   // Nodes are looked up by name or id, so a name must never be mistaken for the id of another node.
-  if (idPattern.test(name)) {
-    throw invalid('name: looks like the id of a node; choose another name')
-  }
-  const problem = findLabelProblem(labels)
-  if (problem !== undefined) {
-    throw invalid(`labels: ${problem}`)
-  }
+  return idPattern.test(name) ? 'looks like the id of a node; choose another name' : undefined
 }

@@ -7,6 +7,7 @@ import type { CounterBatch, Load, LogBatch, Update } from '@sluice/proto'
 import type { Logger } from 'pino'
 import { type Settings, softwareVersion } from '../settings.ts'
 import { type Address, parseAddress } from './address.ts'
+import { type Bundle, readBundle } from './bundle.ts'
 import { ControlLink } from './control-link/control-link.ts'
 import { enrol } from './control-link/enrolment.ts'
 import { type Identity, IdentityFile } from './control-link/identity.ts'
@@ -35,6 +36,8 @@ interface Found {
   readonly identityFile: IdentityFile
   /** Undefined: the node has to join. */
   readonly identity: Identity | undefined
+  /** Undefined: there is none, or the node has joined. */
+  readonly bundle: Bundle | undefined
 }
 
 export class ControlPlaneSource implements VersionSource {
@@ -44,6 +47,7 @@ export class ControlPlaneSource implements VersionSource {
   readonly #address: Address
   readonly #identityFile: IdentityFile
   readonly #identity: Identity | undefined
+  readonly #bundle: Bundle | undefined
   #link: ControlLink | undefined
   #loadTimer: NodeJS.Timeout | undefined
   /** As it was told last on this connection; empty: nothing. */
@@ -56,6 +60,7 @@ export class ControlPlaneSource implements VersionSource {
     this.#address = found.address
     this.#identityFile = found.identityFile
     this.#identity = found.identity
+    this.#bundle = found.bundle
     const { bootId, logger, settings } = options
     const dataFolder = settings.dataDir
     this.outlet = new Delivery({ bootId, dataFolder, logger, sender: this.#sender() })
@@ -63,7 +68,7 @@ export class ControlPlaneSource implements VersionSource {
 
   /** Throws StartFailure with a line for the operator when the node can never join. */
   static async open(options: ControlPlaneSourceOptions): Promise<ControlPlaneSource> {
-    const { controlPlane = '', dataDir, joinToken } = options.settings
+    const { controlPlane = '', dataDir, bundle: bundleFile } = options.settings
     const address = parseAddress(controlPlane)
     if (address === undefined) {
       throw new StartFailure(`--control-plane: "${controlPlane}" is not HOST:PORT`)
@@ -71,16 +76,21 @@ export class ControlPlaneSource implements VersionSource {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     const identityFile = new IdentityFile(dataDir)
     const identity = await identityFile.load()
+    const bundle =
+      identity === undefined && bundleFile !== undefined
+        ? await readBundle(bundleFile, options.settings.bundlePassphraseFile)
+        : undefined
+    const joinToken = bundle?.joinToken ?? options.settings.joinToken
     if (identity === undefined && joinToken === undefined) {
       throw new StartFailure(
-        `there is no identity in ${dataDir}; join with --join-token or --join-token-file`,
+        `there is no identity in ${dataDir}; join with --join-token, --join-token-file or --bundle`,
       )
     }
     if (identity === undefined && parseJoinToken(joinToken ?? '') === undefined) {
       throw new StartFailure('the join token does not have the form of a Sluice join token')
     }
     const store = await VersionStore.open(dataDir, options.logger)
-    return new ControlPlaneSource(options, { address, store, identityFile, identity })
+    return new ControlPlaneSource(options, { address, store, identityFile, identity, bundle })
   }
 
   get nodeId(): string {
@@ -99,7 +109,11 @@ export class ControlPlaneSource implements VersionSource {
   async start(versions: VersionSwitch, node: NodeSeam): Promise<void> {
     this.#versions = versions
     this.#loadTimer = setInterval(() => this.#tellLoad(node.load()), limits.tickMs)
-    if (!versions.offerStored(await this.store.load())) {
+    const stored = await this.store.load()
+    // A node that starts again before it could join goes on with what it stored of the bundle.
+    const bundled =
+      stored.length === 0 && this.#bundle !== undefined ? [this.#bundle.version] : stored
+    if (!versions.offerStored(bundled)) {
       this.#options.logger.info('no stored version: not ready until the control plane sends one')
     }
     this.#connect(versions, node).catch((error: unknown) => this.#options.onFailure(error))
@@ -169,7 +183,8 @@ export class ControlPlaneSource implements VersionSource {
 
   async #join(): Promise<Identity | undefined> {
     const { logger, settings, stopped } = this.#options
-    const { joinToken: token, name, labels } = settings
+    const token = this.#bundle?.joinToken ?? settings.joinToken
+    const { name = settings.name, labels = settings.labels } = this.#bundle ?? {}
     if (token === undefined) return undefined
     const address = this.#address
     const identity = await enrol({ address, token, name, labels, logger, stopped })

@@ -11,6 +11,9 @@ export interface NodeOptions {
   readonly controlPlane: string
   /** Left out: the data directory must hold an identity. */
   readonly joinToken?: string
+  /** The file of a bundle, in place of a join token. */
+  readonly bundle?: string
+  readonly bundlePassphraseFile?: string
   readonly name?: string
   readonly workers?: number
   /** Entry points of the node, by name, and the port that each gets on this node. */
@@ -107,11 +110,18 @@ export class DataPlaneNode {
 
   #spawn(): SystemProcess {
     const { controlPlane, joinToken, workers = 1, drainGraceSeconds } = this.#options
+    const { bundle, bundlePassphraseFile } = this.#options
     const listen = Object.entries(this.ports).flatMap(([name, port]) => [
       '--listen',
       `${name}=127.0.0.1:${port}`,
     ])
     const once = joinToken === undefined ? [] : ['--join-token', joinToken]
+    const bundled = [
+      ...(bundle === undefined ? [] : ['--bundle', bundle]),
+      ...(bundlePassphraseFile === undefined
+        ? []
+        : ['--bundle-passphrase-file', bundlePassphraseFile]),
+    ]
     const grace =
       drainGraceSeconds === undefined ? [] : ['--drain-grace', String(drainGraceSeconds)]
     return this.#scope.start({
@@ -126,6 +136,7 @@ export class DataPlaneNode {
         ...['--status', `127.0.0.1:${this.statusPort}`],
         ...['--workers', String(workers)],
         ...once,
+        ...bundled,
         ...grace,
         ...listen,
       ],

@@ -4,6 +4,7 @@ import { type ProblemDetail, problemText } from '../failures.ts'
 import { type RunAction, show } from '../session.ts'
 import { table } from '../table.ts'
 import { labelsText, timeText } from '../values.ts'
+import { addBundleCommand } from './bundle.ts'
 
 interface FleetNode {
   readonly id: string
@@ -72,6 +73,7 @@ export function addNodeCommands(program: Command, run: RunAction): void {
     )
   addDrain(node, run, 'drain', 'let a node take no new connections; what is open ends by itself')
   addDrain(node, run, 'undrain', 'let a drained node take connections again')
+  addBundleCommand(node, run)
   node
     .command('revoke <name>')
     .description('cut a node off for good; it must join again under another name')

@@ -78,7 +78,7 @@ function passphraseHeaders(
   return { 'sluice-passphrase': encodeURIComponent(passphrase) }
 }
 
-function readPassphrase(file: string): string {
+export function readPassphrase(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
