@@ -2,7 +2,7 @@
  * The messages between the supervisor and a worker, and what a report holds. Both sides import this file
  * and nothing else of each other. Sent with `serialization: 'advanced'`, so bytes travel as Uint8Array.
  */
-import type { LogLine, Problem } from '@sluice/proto'
+import type { LogLine, Problem, ResourceKey } from '@sluice/proto'
 import type { PackedTraffic } from './packed-traffic.ts'
 
 export type SupervisorMessage =
@@ -28,12 +28,9 @@ export interface Configure {
   readonly kind: 'configure'
   readonly version: bigint
   readonly hash: string
-  /**
-   * Undefined: nothing stays. Otherwise which resources of the applied version are gone, by their places,
-   * ascending; the others stay in their order, and `resources` come behind them.
-   */
-  readonly gone?: Uint32Array
-  /** Encoded sluice.v1 Resource messages, as they came from the control plane. */
+  /** What the applied version has and this one has not. */
+  readonly removed: readonly ResourceKey[]
+  /** What is new or another: encoded sluice.v1 Resource messages, as they came from the control plane. */
   readonly resources: readonly Uint8Array[]
 }
 

@@ -3,7 +3,7 @@
  * with one condition less. For people who ask; workers never come here.
  */
 import { isIPv6 } from 'node:net'
-import { type RouteEntry, RouteTable } from './route-table.ts'
+import { type RouteCondition, type RouteEntry, RouteTable } from './route-table.ts'
 
 export type Condition = 'host' | 'path' | 'method' | 'client'
 
@@ -15,43 +15,46 @@ export interface MatchRequest {
   readonly client: string
 }
 
-export interface NearMatch {
-  readonly router: number
+export interface NearMatch<T> {
+  readonly target: T
   /** The condition that does not hold; undefined: all hold, and another router comes first. */
   readonly failed: Condition | undefined
 }
 
-export interface MatchExplanation {
-  /** NO_ROUTER of route-table.ts: none. */
-  readonly router: number
+export interface MatchExplanation<T> {
+  /** undefined: nothing takes the request. */
+  readonly target: T | undefined
   /** The nearest first: what comes second, then what one condition keeps away. */
-  readonly near: readonly NearMatch[]
+  readonly near: readonly NearMatch<T>[]
 }
 
-/** `entries`: those of one entry point, in the order of their ranks. */
-export function explainMatch(
-  entries: readonly RouteEntry[],
+/** `entries`: those of one entry point, in the order of compareConditions. */
+export function explainMatch<T>(
+  entries: readonly RouteEntry<T>[],
   request: MatchRequest,
   nearMax: number,
-): MatchExplanation {
+): MatchExplanation<T> {
   const { host, path, method, client } = request
-  const router = new RouteTable(entries).match(host, path, method, client)
-  const behind = new Map<number, NearMatch>()
-  const kept = new Map<number, NearMatch>()
+  const table = new RouteTable<T>()
+  for (const entry of entries) table.add(entry)
+  const taken = table.match(host, path, method, client)
+  const behind = new Map<T, NearMatch<T>>()
+  const kept = new Map<T, NearMatch<T>>()
   for (const entry of entries) {
-    if (entry.router === router || behind.has(entry.router)) continue
+    const { target } = entry
+    if (target === taken || behind.has(target)) continue
     const [failed, ...others] = failedConditions(entry, request)
     if (others.length > 0) continue
-    const near = { router: entry.router, failed }
-    if (failed === undefined) behind.set(entry.router, near)
-    else if (!kept.has(entry.router)) kept.set(entry.router, near)
+    const near = { target, failed }
+    if (failed === undefined) behind.set(target, near)
+    else if (!kept.has(target)) kept.set(target, near)
   }
-  const near = [...behind.values(), ...[...kept.values()].filter((one) => !behind.has(one.router))]
-  return { router, near: near.slice(0, nearMax) }
+  const near = [...behind.values(), ...[...kept.values()].filter((one) => !behind.has(one.target))]
+  return { target: taken, near: near.slice(0, nearMax) }
 }
 
-/** Empty: the entry takes the request, unless one of a lower rank does. */
-export function failedConditions(entry: RouteEntry, request: MatchRequest): Condition[] {
+/** Empty: the entry takes the request, unless one before it does. */
+export function failedConditions(entry: RouteCondition, request: MatchRequest): Condition[] {
   const failed: Condition[] = []
   if (!isHost(entry.host, request.host)) failed.push('host')
   if (!isPath(entry, request.path)) failed.push('path')
@@ -68,7 +71,7 @@ function isHost(wanted: string, host: string): boolean {
   return wanted.startsWith('*') && dot > 0 && host.slice(dot) === wanted.slice(1)
 }
 
-function isPath({ path: wanted }: RouteEntry, path: string): boolean {
+function isPath({ path: wanted }: RouteCondition, path: string): boolean {
   switch (wanted.kind) {
     case 'any':
       return true
@@ -79,6 +82,6 @@ function isPath({ path: wanted }: RouteEntry, path: string): boolean {
   }
 }
 
-function isClient(ranges: NonNullable<RouteEntry['clientRanges']>, client: string): boolean {
+function isClient(ranges: NonNullable<RouteCondition['clientRanges']>, client: string): boolean {
   return client !== '' && ranges.check(client, isIPv6(client) ? 'ipv6' : 'ipv4')
 }

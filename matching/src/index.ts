@@ -15,11 +15,10 @@ export {
 export { compileRanges } from './ranges.ts'
 export { canonicalHost, normalisePath, type Path } from './request-path.ts'
 export {
-  NO_ROUTER,
+  compareConditions,
   type PathCondition,
+  type RouteCondition,
   type RouteEntry,
   RouteTable,
-  rank,
-  type UnrankedEntry,
 } from './route-table.ts'
-export { entriesOf, isOnEntryPoint, type Report } from './router-entries.ts'
+export { conditionsOf, isOnEntryPoint, type Report } from './router-entries.ts'

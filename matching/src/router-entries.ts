@@ -1,8 +1,8 @@
-/** A router taken apart into entries that each have one host and one path condition. */
+/** A router taken apart into conditions that each have one host and one path. */
 import type { Router } from '@sluice/proto'
 import { RE2JS } from 're2js'
 import { compileRanges } from './ranges.ts'
-import type { PathCondition, UnrankedEntry } from './route-table.ts'
+import { orderOf, type PathCondition, type RouteCondition } from './route-table.ts'
 
 export type Report = (field: string, reason: string) => void
 
@@ -15,8 +15,7 @@ export function isOnEntryPoint(
   return names.length === 0 || names.includes(entryPoint)
 }
 
-/** `index`: the number that the entries get as that of their router. */
-export function entriesOf(router: Router, index: number, report: Report): UnrankedEntry[] {
+export function conditionsOf(router: Router, report: Report): RouteCondition[] {
   const match = router.match
   const hosts = match === undefined || match.hosts.length === 0 ? [''] : match.hosts
   const clientRanges = compileRanges(match?.clientRanges ?? [], (at, reason) =>
@@ -25,15 +24,11 @@ export function entriesOf(router: Router, index: number, report: Report): Unrank
   const methods =
     match === undefined || match.methods.length === 0 ? undefined : new Set(match.methods)
   return compilePaths(router, report).flatMap((path) =>
-    hosts.map((host) => ({
-      router: index,
-      name: router.name,
-      priority: router.priority,
-      host: host.toLowerCase(),
-      path,
-      methods,
-      clientRanges,
-    })),
+    hosts.map((host) => {
+      const { name, priority } = router
+      const condition = { name, priority, host: host.toLowerCase(), path, methods, clientRanges }
+      return { ...condition, order: orderOf(condition) }
+    }),
   )
 }
 

@@ -6,14 +6,13 @@ import {
   type Condition,
   canonicalHost,
   certificateTable,
-  entriesOf,
+  compareConditions,
+  conditionsOf,
   explainMatch,
   findCertificate,
   isOnEntryPoint,
-  NO_ROUTER,
   normalisePath,
   type RouteEntry,
-  rank,
 } from '@sluice/matching'
 import type { Configuration } from '../model/configuration.ts'
 import type { EntryPoint, Router, Service } from '../model/resources.ts'
@@ -92,14 +91,12 @@ export function explain(configuration: Configuration, asked: ExplainedRequest): 
     const reason = 'the path or query is malformed, or climbs above the root: the answer is 400'
     return { ...reached, outcome: 'malformed', reason }
   }
-  const { routers, entries } = entriesOn(configuration, name)
-  const { router, near } = explainMatch(entries, request, nearRoutersMax)
-  const taken = router === NO_ROUTER ? undefined : routers[router]
-  const nearRouters = near.flatMap(({ router: number, failed }) => {
-    const other = routers[number]
-    if (other === undefined) return []
-    return [{ name: other.name, reason: nearReason(other, failed, request, taken) }]
-  })
+  const entries = entriesOn(configuration, name)
+  const { target: taken, near } = explainMatch(entries, request, nearRoutersMax)
+  const nearRouters = near.map(({ target: other, failed }) => ({
+    name: other.name,
+    reason: nearReason(other, failed, request, taken),
+  }))
   if (taken === undefined) {
     const reason = `no router of entry point "${name}" takes the request: the answer is 404`
     return { ...reached, nearRouters, outcome: 'not-found', reason }
@@ -143,28 +140,25 @@ function certificateFor(
   return { name: found.name, hosts: found.hosts, isDefault: named === undefined }
 }
 
-interface RankedRouters {
-  readonly routers: readonly Router[]
-  readonly entries: readonly RouteEntry[]
-}
+type Entries = readonly RouteEntry<Router>[]
 
 /** Versions are immutable, so what was made of one is kept as long as it is. */
-const ranked = new WeakMap<Configuration, RankedRouters>()
+const inOrder = new WeakMap<Configuration, Entries>()
 
-function entriesOn(configuration: Configuration, entryPoint: string): RankedRouters {
-  const known = ranked.get(configuration) ?? rankAll(configuration)
-  ranked.set(configuration, known)
-  const entries = known.entries.filter(({ router }) =>
-    isOnEntryPoint(known.routers[router], entryPoint),
-  )
-  return { routers: known.routers, entries }
+function entriesOn(configuration: Configuration, entryPoint: string): Entries {
+  const entries = inOrder.get(configuration) ?? entriesOf(configuration)
+  inOrder.set(configuration, entries)
+  return entries.filter(({ target }) => isOnEntryPoint(target, entryPoint))
 }
 
-function rankAll(configuration: Configuration): RankedRouters {
-  const routers = [...configuration.routers.values()]
-  // What a published router has wrong was refused before it was published.
-  const entries = routers.flatMap((router, index) => entriesOf(router, index, () => undefined))
-  return { routers, entries: rank(entries) }
+function entriesOf({ routers }: Configuration): Entries {
+  return Array.from(routers.values())
+    .flatMap((target) => {
+      // What a published router has wrong was refused before it was published.
+      const conditions = conditionsOf(target, () => undefined)
+      return conditions.map((condition) => ({ ...condition, target }))
+    })
+    .sort(compareConditions)
 }
 
 function candidatesOf(service: Service | undefined): ServerCandidate[] {

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type EntryPoint, type Problem, Resource, ResourceKind } from '@sluice/proto'
 import Value from 'typebox/value'
-import { compile } from './compile.ts'
+import { problemsOf } from './configuration.ts'
 import { readCertificate } from './documents/certificates.ts'
 import { neighbourFindings, resourceFindings } from './documents/resource-rules.ts'
 import { type Finding, schemaProblems } from './documents/schema-problems.ts'
@@ -154,9 +154,7 @@ class StaticFile {
 
   /** What only the node's own tables could object to. */
   checkCompiles(): void {
-    const result = compile(this.encoded())
-    if (result.kind === 'compiled') return
-    for (const problem of result.problems) {
+    for (const problem of problemsOf(this.encoded())) {
       const { line, text } = this.#place(problem)
       this.#problems.push({ line, text })
     }

@@ -39,3 +39,20 @@ it('takes what a delta removes and brings again as brought', () => {
   })
   expect(after.hash()).toBe(whole(all).hash())
 })
+
+it('tells what takes it from any other set, at once where that is its base', () => {
+  const before = whole(all.slice(0, 30))
+  const delta = {
+    resources: [router('new', 's')],
+    removed: [{ kind: ResourceKind.ROUTER, name: 'r3' }],
+  }
+  const after = before.withDelta(delta)
+  expect(after.changeFrom(before)).toMatchObject(delta)
+  expect(after.changeFrom(after)).toEqual({ removed: [], resources: [] })
+  expect(after.changeFrom(undefined)).toEqual({ removed: [], resources: after.resources() })
+  const others = [whole(all.slice(10)), whole([router('r5', 'other')]), after.withDelta(delta)]
+  for (const other of others) {
+    expect(other.withDelta(after.changeFrom(other)).hash()).toBe(after.hash())
+    expect(after.withDelta(other.changeFrom(after)).hash()).toBe(other.hash())
+  }
+})

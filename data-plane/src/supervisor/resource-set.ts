@@ -4,7 +4,7 @@
  * that a delta costs what it changes and not what is there.
  */
 import { createHash } from 'node:crypto'
-import { type Delta, Resource, ResourceKind, type Snapshot } from '@sluice/proto'
+import { Resource, type ResourceKey, ResourceKind, type Snapshot } from '@sluice/proto'
 import { reasonOf } from './errors.ts'
 
 export class ResourceError extends Error {
@@ -25,14 +25,34 @@ interface Entry {
   readonly digest: string
 }
 
+/** What takes one set to another. What is replaced need not be in `removed`. */
+export interface ResourceChange {
+  readonly removed: readonly ResourceKey[]
+  readonly resources: readonly Uint8Array[]
+}
+
+interface Origin {
+  /** The id of a set: sets do not hold all those that came before them. */
+  readonly base: symbol
+  readonly change: ResourceChange
+}
+
 export class ResourceSet {
+  readonly #id = Symbol('set')
   readonly #byKey: ReadonlyMap<string, Entry>
   /** All digests, sorted. */
   readonly #digests: readonly string[]
+  /** The delta that made it. */
+  readonly #origin: Origin | undefined
 
-  private constructor(byKey: ReadonlyMap<string, Entry>, digests: readonly string[]) {
+  private constructor(
+    byKey: ReadonlyMap<string, Entry>,
+    digests: readonly string[],
+    origin?: Origin,
+  ) {
     this.#byKey = byKey
     this.#digests = digests
+    this.#origin = origin
   }
 
   static fromSnapshot(snapshot: Pick<Snapshot, 'resources'>): ResourceSet {
@@ -46,7 +66,7 @@ export class ResourceSet {
   }
 
   /** A new set; this one stays as it is. */
-  withDelta(delta: Pick<Delta, 'resources' | 'removed'>): ResourceSet {
+  withDelta({ removed, resources }: ResourceChange): ResourceSet {
     const byKey = new Map(this.#byKey)
     const gone: string[] = []
     const take = (key: string) => {
@@ -55,15 +75,31 @@ export class ResourceSet {
       byKey.delete(key)
     }
     const added = new Map<string, Entry>()
-    for (const { kind, name } of delta.removed) take(`${kind}/${name}`)
-    for (const bytes of delta.resources) {
+    for (const { kind, name } of removed) take(`${kind}/${name}`)
+    for (const bytes of resources) {
       const key = keyOf(bytes)
       take(key)
       added.set(key, toEntry(bytes))
     }
     for (const [key, entry] of added) byKey.set(key, entry)
     const come = Array.from(added.values(), ({ digest }) => digest)
-    return new ResourceSet(byKey, merged(this.#digests, gone.sort(), come.sort()))
+    const digests = merged(this.#digests, gone.sort(), come.sort())
+    return new ResourceSet(byKey, digests, { base: this.#id, change: { removed, resources } })
+  }
+
+  /** From nothing, if `base` is undefined. At the cost of the delta where `base` is what this was made of. */
+  changeFrom(base: ResourceSet | undefined): ResourceChange {
+    if (base === undefined) return { removed: [], resources: this.resources() }
+    if (base.#id === this.#id) return { removed: [], resources: [] }
+    if (base.#id === this.#origin?.base) return this.#origin.change
+    const resources: Uint8Array[] = []
+    for (const [key, { bytes, digest }] of this.#byKey) {
+      if (base.#byKey.get(key)?.digest !== digest) resources.push(bytes)
+    }
+    const removed = Array.from(base.#byKey.keys())
+      .filter((key) => !this.#byKey.has(key))
+      .map(parseKey)
+    return { removed, resources }
   }
 
   resources(): Uint8Array[] {
@@ -116,6 +152,11 @@ function keyOf(bytes: Uint8Array): string {
   if (resource === undefined) return `unknown/${createHash('sha256').update(bytes).digest('hex')}`
   const name = resource.$case === 'settings' ? 'settings' : resource.value.name
   return `${KINDS[resource.$case]}/${name}`
+}
+
+function parseKey(key: string): ResourceKey {
+  const at = key.indexOf('/')
+  return { kind: Number(key.slice(0, at)) as ResourceKind, name: key.slice(at + 1) }
 }
 
 function decode(bytes: Uint8Array): Resource {

@@ -7,7 +7,6 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Load, ResourceKind } from '@sluice/proto'
 import type { Logger } from 'pino'
-import { Compiler } from '../configuration/compiler.ts'
 import { CHANGES_VARIABLE } from '../limits.ts'
 import type { Settings } from '../settings.ts'
 import { EntryPointSockets } from './entry-point-sockets.ts'
@@ -16,6 +15,7 @@ import { LogRaise } from './log-raise.ts'
 import { metricsText } from './metrics.ts'
 import { Reporting } from './reporting.ts'
 import { StatusEndpoint } from './status-endpoint.ts'
+import { VersionCheck } from './version-check.ts'
 import type { VersionSource } from './version-source.ts'
 import { problemText, type VersionOutcome, VersionSwitch } from './version-switch.ts'
 import { WorkerPool } from './worker-pool.ts'
@@ -76,12 +76,12 @@ export class Supervisor {
         this.#reporting.counters.workerEnded(worker)
       },
     })
-    const compiler = new Compiler()
+    const check = new VersionCheck()
     this.#versions = new VersionSwitch({
       pool: this.#pool,
       store: source.store,
       sockets: this.#sockets,
-      check: (resources) => compiler.compile(resources),
+      check: (version) => check.check(version),
       logger,
       onOutcome: (outcome) => this.#tell(outcome),
     })

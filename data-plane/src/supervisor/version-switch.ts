@@ -5,10 +5,11 @@
 import { type Problem, ResourceKind } from '@sluice/proto'
 import type { Logger } from 'pino'
 import { problem } from '../configuration/problems.ts'
-import type { EntryPointSockets, SocketPlan, WantedEntryPoint } from './entry-point-sockets.ts'
+import type { EntryPointSockets, SocketPlan } from './entry-point-sockets.ts'
 import { reasonOf } from './errors.ts'
 import { limits } from './limits.ts'
 import type { ResourceSet } from './resource-set.ts'
+import type { CheckResult } from './version-check.ts'
 import type { StoredVersion, VersionStore } from './version-store.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
@@ -40,24 +41,12 @@ export type VersionOutcome =
       readonly problems: readonly Problem[]
     }
 
-/** What the supervisor reads of a compiled version. */
-export interface CheckedVersion {
-  readonly entryPoints: readonly WantedEntryPoint[]
-  readonly logsPerSecondPerNode: number
-}
-
-export type Check = (
-  resources: readonly Uint8Array[],
-) =>
-  | { readonly kind: 'compiled'; readonly configuration: CheckedVersion }
-  | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
-
 export interface VersionSwitchOptions {
   readonly pool: WorkerPool
   /** Undefined: applied versions are not kept on the disk. */
   readonly store: Pick<VersionStore, 'save'> | undefined
   readonly sockets: EntryPointSockets
-  readonly check: Check
+  readonly check: (version: ResourceSet) => CheckResult
   readonly logger: Logger
   readonly onOutcome: (outcome: VersionOutcome) => void
 }
@@ -111,8 +100,8 @@ export class VersionSwitch {
   /** The newest copy from the disk that this software accepts. False: there is none. */
   offerStored(stored: readonly StoredVersion[]): boolean {
     for (const { version, hash, resources, appliedAtMs } of stored) {
-      const checked = this.#options.check(resources.resources())
-      if (checked.kind === 'compiled') {
+      const checked = this.#options.check(resources)
+      if (checked.kind === 'sound') {
         const candidate = { version, hash, resources, isEmptyOnPurpose: true }
         this.#stored = { candidate, source: 'disk', appliedAtMs, ...offered() }
         this.#offer(this.#stored)
@@ -220,13 +209,13 @@ export class VersionSwitch {
     }
     const refusal = this.#refusal(candidate)
     if (refusal !== undefined) return { kind: 'rejected', problems: [refusal], isLocal: false }
-    const resources = candidate.resources.resources()
+    const { resources } = candidate
     const checked = this.#options.check(resources)
     if (checked.kind === 'refused') {
       return { kind: 'rejected', problems: checked.problems, isLocal: false }
     }
     const isSilent = this.#isDraining
-    const wanted = isSilent ? [] : checked.configuration.entryPoints
+    const wanted = isSilent ? [] : checked.entryPoints
     const planned = await this.#options.sockets.plan(wanted)
     if (planned.kind === 'failed') {
       return { kind: 'rejected', problems: planned.problems, isLocal: true }
@@ -239,7 +228,7 @@ export class VersionSwitch {
       return { kind: 'rejected', problems: outcome.problems, isLocal: true }
     }
     this.#isSilent = isSilent
-    await this.#commit(offer, planned.plan, checked.configuration.logsPerSecondPerNode)
+    await this.#commit(offer, planned.plan, checked.logsPerSecondPerNode)
     return { kind: 'applied', isNew: true }
   }
 

@@ -7,15 +7,15 @@ import type { Problem } from '@sluice/proto'
 import type { Logger } from 'pino'
 import type { SupervisorMessage, WorkerMessage, WorkerReport } from '../worker-protocol.ts'
 import { reasonOf } from './errors.ts'
-import { HeldResources } from './held-resources.ts'
 import { limits } from './limits.ts'
 import { asSendHandle, type ListeningSocket } from './listening-sockets.ts'
+import type { ResourceSet } from './resource-set.ts'
 
 /** What every worker should run and listen on. Compared by identity. */
 export interface Target {
   readonly version: bigint
   readonly hash: string
-  readonly resources: readonly Uint8Array[]
+  readonly resources: ResourceSet
   readonly entryPoints: ReadonlyMap<string, BoundEntryPoint>
 }
 
@@ -62,7 +62,8 @@ export class WorkerProcess {
   readonly #listening = new Map<string, BoundEntryPoint>()
   readonly #started: Promise<WorkerMessage | undefined>
   #configured: Target | undefined
-  #held = HeldResources.none
+  /** What it has applied. */
+  #held: ResourceSet | undefined
   #state: WorkerState = 'starting'
   #exit = ''
 
@@ -121,12 +122,12 @@ export class WorkerProcess {
     if (started.kind !== 'done') return started
     this.#enter('applying')
     const { version, hash } = target
-    const change = this.#held.to(target.resources)
     const answer = this.#expect(
       (message) => isAnswerTo(message, version),
       limits.workerApplyTimeoutMs,
     )
-    this.#send({ kind: 'configure', version, hash, ...change.message })
+    const change = target.resources.changeFrom(this.#held)
+    this.#send({ kind: 'configure', version, hash, ...change })
     const message = await answer
     if (message?.kind === 'rejected') {
       this.#enter(this.#configured === undefined ? 'idle' : 'ready')
@@ -134,7 +135,7 @@ export class WorkerProcess {
     }
     if (message === undefined) return this.#lost('apply the version')
     this.#configured = target
-    this.#held = change.after
+    this.#held = target.resources
     // Entry points that are not in the version are gone with it; going back must listen on them again.
     this.#unlistenOthers(target)
     return DONE

@@ -48,7 +48,7 @@ export class WorkerInProcess {
     const name: { port?: number } = {}
     handle.getsockname(name)
     const worker = new WorkerInProcess(child, name.port ?? 0)
-    worker.#send({ kind: 'configure', version: 1n, hash: '', resources })
+    worker.#send({ kind: 'configure', version: 1n, hash: '', removed: [], resources })
     worker.#send({ kind: 'listen', entryPoint: 'web' }, handle)
     while (!worker.messages.some(({ kind }) => kind === 'listening')) await once(child, 'message')
     handle.close()

@@ -21,7 +21,7 @@ export function startWorker(
   const messages: WorkerMessage[] = []
   const worker = new Worker((message) => messages.push(message), lookup)
   worker.start()
-  worker.configure({ kind: 'configure', version: 1n, hash: '', resources: [...resources] })
+  worker.configure({ kind: 'configure', version: 1n, hash: '', removed: [], resources })
   const make: (address: string, port: number, family: 4) => StreamHandle = Reflect.get(
     net,
     '_createServerHandle',

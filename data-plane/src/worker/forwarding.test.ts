@@ -100,8 +100,8 @@ describe('a trusted peer', () => {
     const client = await scene.client(started.port)
     const request = 'GET / HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: 6.6.6.6, 10.0.0.1\r\n\r\n'
     expect(statusOf(await client.answerTo(request))).toBe(200)
-    const version = { kind: 'configure', version: 2n, hash: '', resources: resources([]) } as const
-    started.worker.configure(version)
+    const version = { kind: 'configure', version: 2n, hash: '', removed: [] } as const
+    started.worker.configure({ ...version, resources: resources([]) })
     expect(statusOf(await client.answerTo(request))).toBe(404)
     const reports = await started.stop()
     const lines = reports.flatMap(({ logs }) => logs.ordinary.lines)

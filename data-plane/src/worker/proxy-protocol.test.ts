@@ -241,7 +241,7 @@ describe('a connection to a server', () => {
     const sender = await scene.client(running.port)
     await sender.answerTo(GET)
     server.onConnectionStart = vi.fn()
-    const version = { kind: 'configure', version: 2n, hash: '' } as const
+    const version = { kind: 'configure', version: 2n, hash: '', removed: [] } as const
     running.worker.configure({ ...version, resources: resources(ProxyProtocol.V1) })
     await sender.answerTo(GET)
     expect(server.onConnectionStart).toHaveBeenCalledExactlyOnceWith(

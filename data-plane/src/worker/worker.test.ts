@@ -1,3 +1,4 @@
+import { ResourceKind } from '@sluice/proto'
 import { describe, expect, it, vi } from 'vitest'
 import { unpackTraffic } from '../packed-traffic.ts'
 import { answerOk, refusedPort } from '../testing/raw-origin.ts'
@@ -54,6 +55,7 @@ describe('servers', () => {
       kind: 'configure',
       version: 2n,
       hash: '',
+      removed: [{ kind: ResourceKind.ROUTER, name: 'r' }],
       resources: [
         encodeEntryPoint('web'),
         encodeRouter('renamed', 's', { hosts: ['a.test'] }),
@@ -70,27 +72,24 @@ describe('servers', () => {
     await scene.ask(started.port, GET)
     const added = encodeRouter('added', 's', { hosts: ['b.test'] })
     const version = { kind: 'configure', hash: '' } as const
-    started.worker.configure({
-      ...version,
-      version: 2n,
-      gone: new Uint32Array(),
-      resources: [added],
-    })
+    started.worker.configure({ ...version, version: 2n, removed: [], resources: [added] })
     const other = GET.replace('a.test', 'b.test')
     expect(await scene.ask(started.port, other)).toContain('200 OK')
     const refused = encodeRouter('refused', 'missing')
     started.worker.configure({
       ...version,
       version: 3n,
-      gone: Uint32Array.of(0),
+      removed: [{ kind: ResourceKind.ENTRY_POINT, name: 'web' }],
       resources: [refused],
     })
     expect(started.messages.at(-1)).toMatchObject({ kind: 'rejected', version: 3n })
-    // What was refused is not a base: the places are still those of version 2, whose last one is `added`.
-    started.worker.configure({ ...version, version: 4n, gone: Uint32Array.of(4), resources: [] })
+    // Nothing of what was refused was done.
+    expect(await scene.ask(started.port, other)).toContain('200 OK')
+    const removed = [{ kind: ResourceKind.ROUTER, name: 'added' }]
+    started.worker.configure({ ...version, version: 4n, removed, resources: [] })
     expect(await scene.ask(started.port, other)).toContain('404 Not Found')
     expect(await scene.ask(started.port, GET)).toContain('200 OK')
-    expect([server.requests.length, server.connectionCount]).toEqual([3, 1])
+    expect([server.requests.length, server.connectionCount]).toEqual([4, 1])
   })
 })
 

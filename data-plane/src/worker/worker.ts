@@ -1,21 +1,17 @@
 /**
- * Composition root of a worker: owns listeners and traffic and nothing else. Applies versions by building all
- * that is new beside what runs and then swapping one reference for each entry point.
+ * Composition root of a worker: owns listeners and traffic and nothing else. A version that is sound is applied
+ * in one turn of the event loop, at the cost of what it changes.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { Outcome } from '@sluice/proto'
-import {
-  type CompiledConfiguration,
-  type CompiledRouter,
-  compileParts,
-} from '../configuration/compile.ts'
-import { type ResourcePart, readResource } from '../configuration/resource-part.ts'
+import { certificateTable } from '@sluice/matching'
+import { Outcome, ResourceKind } from '@sluice/proto'
+import { Configuration, type ConfigurationChange } from '../configuration/configuration.ts'
+import { type RouterPart, readResource } from '../configuration/resource-part.ts'
 import { limits } from '../limits.ts'
 import type { Configure, DrainCount, WorkerGauges, WorkerMessage } from '../worker-protocol.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
 import type { Engine, Route } from './engine.ts'
-import type { ClientConnection } from './exchange/client-connection.ts'
-import type { EntryPoint } from './exchange/entry-point.ts'
+import { EntryPoints } from './entry-points.ts'
 import { HeadParser } from './http1/head-parser.ts'
 import { OutputBuffer } from './http1/output-buffer.ts'
 import { Admission, readDescriptorsMax } from './listeners/admission.ts'
@@ -33,7 +29,6 @@ import { LargeWriters } from './transport/large-writers.ts'
 import { NetDialler } from './transport/net-dialler.ts'
 import type { StreamHandle } from './transport/stream-internals.ts'
 import { UpstreamRegistry } from './upstreams/upstream-registry.ts'
-import type { UpstreamService } from './upstreams/upstream-service.ts'
 
 const DRAIN_CHECK_MS = 20
 
@@ -49,16 +44,10 @@ export class Worker {
   #logsRaised = 0
   readonly #upstreams: UpstreamRegistry
   readonly #reporter: Reporter
-  readonly #entryPoints = new Map<string, EntryPoint>()
-  readonly #listeners = new Map<string, EntryPointListener>()
-  /** Entry points that are in no version any more and still have connections. */
-  #removed: EntryPoint[] = []
-  #drainingRoutes: readonly Route[] = []
   /** Of the applied version. */
-  #parts: readonly ResourcePart[] = []
-  /** Of the applied version; the routes are at the places of their routers. */
-  #routers: readonly CompiledRouter[] = []
-  #routes: readonly Route[] = []
+  readonly #configuration = new Configuration()
+  readonly #entryPoints = new EntryPoints()
+  readonly #listeners = new Map<string, EntryPointListener>()
 
   constructor(send: (message: WorkerMessage) => void, lookup: NameLookup) {
     const now = () => performance.now()
@@ -107,16 +96,15 @@ export class Worker {
     this.#send({ kind: 'started' })
   }
 
-  configure({ version, resources, gone }: Configure): void {
-    const parts = gone === undefined ? [] : without(this.#parts, gone)
-    for (const bytes of resources) parts.push(readResource(bytes))
-    const result = compileParts(parts)
-    if (result.kind === 'refused') {
-      this.#send({ kind: 'rejected', version, problems: result.problems })
+  configure({ version, resources, removed }: Configure): void {
+    const change = { removed, come: resources.map(readResource) }
+    const problems = this.#configuration.problemsOf(change)
+    if (problems.length > 0) {
+      this.#send({ kind: 'rejected', version, problems })
       return
     }
-    this.#apply(result.configuration)
-    this.#parts = parts
+    this.#configuration.make(change)
+    this.#apply(change)
     this.#send({ kind: 'applied', version })
   }
 
@@ -177,9 +165,9 @@ export class Worker {
     this.#engine.isDraining = true
     for (const listener of this.#listeners.values()) listener.drain()
     await this.#waitForConnections(graceMs)
-    for (const connection of this.#connections()) connection.endGrace()
+    for (const connection of this.#entryPoints.connections()) connection.endGrace()
     await this.#waitForConnections(limits.lastFinTimeoutMs)
-    for (const connection of this.#connections()) connection.abort(Outcome.SHED)
+    for (const connection of this.#entryPoints.connections()) connection.abort(Outcome.SHED)
     this.stop()
   }
 
@@ -191,18 +179,13 @@ export class Worker {
   }
 
   #drainCounts(): DrainCount[] {
-    const routers = this.#drainingRoutes.map(({ router, counter }) => ({
+    const routers = this.#entryPoints.drainingRoutes().map(({ router, counter }) => ({
       kind: 'router' as const,
       name: router,
       serverUrl: '',
       exchangesOpen: counter.open,
     }))
     return [...routers, ...this.#upstreams.drainCounts()]
-  }
-
-  #connections(): ClientConnection[] {
-    const entryPoints = [...this.#removed, ...this.#entryPoints.values()]
-    return entryPoints.flatMap(({ connections }) => [...connections])
   }
 
   async #waitForConnections(ms: number): Promise<void> {
@@ -212,94 +195,40 @@ export class Worker {
     }
   }
 
-  #apply(configuration: CompiledConfiguration): void {
-    const services = this.#upstreams.apply(configuration.services)
-    const routes = this.#routesOf(configuration.routers, services)
-    this.#routers = configuration.routers
-    this.#routes = routes
-    this.#drainingRoutes = routes.filter(({ isDraining }) => isDraining)
-    this.#logsSet = configuration.logsPerSecondPerNode
+  #apply(change: ConfigurationChange): void {
+    const { parts, logsPerSecondPerNode } = this.#configuration
+    this.#upstreams.apply(change)
+    const gone = this.#entryPoints.apply(change, (router) => this.#routeOf(router))
+    for (const { router, service, counter } of gone) {
+      if (parts.router.get(router)?.service !== service) this.#counters.drop(counter)
+    }
+    for (const name of this.#listeners.keys()) {
+      if (!parts.entryPoint.has(name)) this.unlisten(name)
+    }
+    this.#logsSet = logsPerSecondPerNode
     this.#setLogCapacity()
-    this.#applyEntryPoints(configuration, routes)
-    this.#contexts.setTable(configuration.certificates)
+    if (hasCertificates(change)) {
+      const usable = [...parts.certificate.values()].filter(({ isUsable }) => isUsable)
+      this.#contexts.setTable(certificateTable(usable.map(({ value }) => value)))
+    }
+  }
+
+  #routeOf({ name, service, isDraining }: RouterPart): Route {
+    const upstreams = this.#upstreams.get(service)
+    // The change was checked: a router without its service was refused.
+    if (upstreams === undefined) throw new Error(`router ${name} has no service`)
+    const counter = this.#counters.of(name, service)
+    return { router: name, service, upstreams, counter, isDraining }
   }
 
   #setLogCapacity(): void {
     this.#engine.sampler.capacity = Math.max(this.#logsSet, this.#logsRaised)
   }
-
-  /** Routers that stay are the same objects in the same order, so one walk finds what is there for them. */
-  #routesOf(
-    routers: readonly CompiledRouter[],
-    services: ReadonlyMap<string, UpstreamService>,
-  ): Route[] {
-    const stays = new Set(routers)
-    let at = 0
-    return routers.map((router) => {
-      const { name, service, isDraining } = router
-      const upstreams = services.get(service)
-      // compile() has refused versions with a router whose service is missing.
-      if (upstreams === undefined) throw new Error(`router ${name} has no service`)
-      for (let old = this.#routers[at]; old !== undefined && !stays.has(old); ) {
-        at += 1
-        old = this.#routers[at]
-      }
-      if (this.#routers[at] === router) {
-        const before = this.#routes[at]
-        at += 1
-        if (before?.upstreams === upstreams) return before
-      }
-      return {
-        router: name,
-        service,
-        upstreams,
-        counter: this.#counters.of(name, service),
-        isDraining,
-      }
-    })
-  }
-
-  #applyEntryPoints(configuration: CompiledConfiguration, routes: readonly Route[]): void {
-    const wanted = new Map(configuration.entryPoints.map((one) => [one.name, one.protocol]))
-    this.#removed = this.#removed.filter(({ connections }) => connections.size > 0)
-    for (const [name, entryPoint] of this.#entryPoints) {
-      if (wanted.get(name) !== entryPoint.scheme) this.#remove(entryPoint)
-      if (!wanted.has(name)) this.unlisten(name)
-    }
-    for (const { name, protocol, routes: table, ...rest } of configuration.entryPoints) {
-      const { trustedPeers, proxyProtocolPeers } = rest
-      const routing = { table, routes, trustedPeers, proxyProtocolPeers }
-      const existing = this.#entryPoints.get(name)
-      if (existing === undefined) {
-        this.#entryPoints.set(name, {
-          name,
-          scheme: protocol,
-          connections: new Set(),
-          isClosing: false,
-          defaultCertificate: rest.defaultCertificate,
-          routing,
-        })
-      } else {
-        existing.routing = routing
-        existing.defaultCertificate = rest.defaultCertificate
-      }
-    }
-  }
-
-  /** Its connections finish what they do with the routers that they have, and end. */
-  #remove(entryPoint: EntryPoint): void {
-    entryPoint.isClosing = true
-    this.#entryPoints.delete(entryPoint.name)
-    this.#removed.push(entryPoint)
-  }
 }
 
-/** `places`: ascending. */
-function without(parts: readonly ResourcePart[], places: Uint32Array): ResourcePart[] {
-  let at = 0
-  return parts.filter((_, place) => {
-    if (place !== places[at]) return true
-    at += 1
-    return false
-  })
+function hasCertificates({ removed, come }: ConfigurationChange): boolean {
+  return (
+    removed.some(({ kind }) => kind === ResourceKind.CERTIFICATE) ||
+    come.some(({ kind }) => kind === 'certificate')
+  )
 }

@@ -1,10 +1,10 @@
 /** The parts of a worker without sockets and timers: composed as worker.ts does, and counted at the end. */
-import { RouteTable } from '@sluice/matching'
+import { type RouteCondition, type RouteEntry, RouteTable } from '@sluice/matching'
 import type { CompiledService } from '../../configuration/services.ts'
 import { limits } from '../../limits.ts'
 import { unpackTraffic } from '../../packed-traffic.ts'
 import { type Deadline, DeadlineSweep } from '../../worker/deadline-sweep.ts'
-import type { Engine } from '../../worker/engine.ts'
+import type { Engine, Route } from '../../worker/engine.ts'
 import type { ClientConnection } from '../../worker/exchange/client-connection.ts'
 import type { EntryPoint } from '../../worker/exchange/entry-point.ts'
 import { HeadParser } from '../../worker/http1/head-parser.ts'
@@ -22,16 +22,15 @@ import type { Random } from '../random.ts'
 import { demand, SimulationFault } from './fault.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-const routesToService = new RouteTable([
-  {
-    router: 0,
-    rank: 0,
-    host: 'a.test',
-    path: { kind: 'any' },
-    methods: undefined,
-    clientRanges: undefined,
-  },
-])
+const anything: RouteCondition = {
+  name: 'r',
+  priority: 0,
+  order: 0,
+  host: 'a.test',
+  path: { kind: 'any' },
+  methods: undefined,
+  clientRanges: undefined,
+}
 
 /** Servers have addresses here: a lookup would end in another turn of the event loop, out of the seed's hands. */
 const noLookup: NameLookup = {
@@ -62,6 +61,7 @@ export class SimulatedWorker {
   readonly #counters = new TrafficCounters()
   readonly #upstreams: UpstreamRegistry
   readonly #time: VirtualTime
+  #entry: RouteEntry<Route> | undefined
   #nextSweepAtMs: number = limits.deadlineTickMs
 
   constructor(time: VirtualTime, random: Random, dialler: Dialler) {
@@ -97,8 +97,7 @@ export class SimulatedWorker {
       isClosing: false,
       defaultCertificate: '',
       routing: {
-        table: new RouteTable([]),
-        routes: [],
+        table: new RouteTable(),
         trustedPeers: undefined,
         proxyProtocolPeers: undefined,
       },
@@ -106,15 +105,16 @@ export class SimulatedWorker {
   }
 
   apply(service: CompiledService): void {
-    const upstreams = this.#upstreams.apply(new Map([['s', service]])).get('s')
+    const part = { kind: 'service' as const, name: 's', compiled: service, problems: [] }
+    this.#upstreams.apply({ removed: [], come: [part] })
+    const upstreams = this.#upstreams.get('s')
     demand(upstreams !== undefined, () => 'the registry lost a service')
     const counter = this.#counters.of('r', 's')
-    this.entryPoint.routing = {
-      table: routesToService,
-      routes: [{ router: 'r', service: 's', upstreams, counter, isDraining: false }],
-      trustedPeers: undefined,
-      proxyProtocolPeers: undefined,
-    }
+    const target = { router: 'r', service: 's', upstreams, counter, isDraining: false }
+    const { table } = this.entryPoint.routing
+    if (this.#entry !== undefined) table.remove(this.#entry)
+    this.#entry = { ...anything, target }
+    table.add(this.#entry)
   }
 
   open(connection: ClientConnection, transport: Transport): void {

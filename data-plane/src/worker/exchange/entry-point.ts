@@ -12,14 +12,12 @@ export interface EntryPoint {
   isClosing: boolean
   /** The certificate for clients that name no known server; '' for none. */
   defaultCertificate: string
-  /** Swapped as one when a version is applied; an exchange keeps what it began with. */
   routing: Routing
 }
 
+/** Another object where the peers have changed; the table is changed in place. */
 export interface Routing {
-  readonly table: RouteTable
-  /** By the router numbers of the table. */
-  readonly routes: readonly Route[]
+  readonly table: RouteTable<Route>
   /** undefined: no peer is trusted. */
   readonly trustedPeers: BlockList | undefined
   /** Whose connections begin with a PROXY protocol header; undefined: nobody's. */

@@ -4,7 +4,6 @@
  * so nothing is allocated for it. Hot.
  */
 
-import { NO_ROUTER } from '@sluice/matching'
 import { Outcome } from '@sluice/proto'
 import { limits } from '../../limits.ts'
 import type { Engine, Route } from '../engine.ts'
@@ -87,18 +86,16 @@ export class Exchange implements AnswerListener, SearchListener {
     const isShort = head.contentLength <= limits.replayedBodyBytesMax
     this.#isRepeatable = this.request.isIdempotent && isShort
     const request = this.request
-    const router = routing.table.match(
+    const route = routing.table.match(
       request.canonicalHost,
       request.path,
       request.method,
       request.clientAddress,
     )
-    if (router === NO_ROUTER) {
+    if (route === undefined) {
       this.#answerOwn(404, Outcome.PROXY_ANSWERED)
       return
     }
-    const route = routing.routes[router]
-    if (route === undefined) return
     this.record.enter(route)
     if (route.isDraining) this.#answerOwn(503, Outcome.SHED)
     else this.#forward(route)

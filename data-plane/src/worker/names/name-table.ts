@@ -33,18 +33,16 @@ export class NameTable {
     return this.#names.get(name)
   }
 
-  /** Watches these names and no others. */
-  retain(names: ReadonlySet<string>): void {
-    for (const [key, watched] of this.#names) {
-      if (names.has(key)) continue
-      this.#names.delete(key)
-      this.#options.deadlines.remove(watched)
-      if (watched.isFailing) this.#options.gauges.namesFailing -= 1
-    }
-    for (const key of names) if (!this.#names.has(key)) this.#watch(key)
+  release(name: string): void {
+    const watched = this.#names.get(name)
+    if (watched === undefined) return
+    this.#names.delete(name)
+    this.#options.deadlines.remove(watched)
+    if (watched.isFailing) this.#options.gauges.namesFailing -= 1
   }
 
-  #watch(key: string): void {
+  watch(key: string): void {
+    if (this.#names.has(key)) return
     const watched = new WatchedName(
       key,
       (name) => this.#enqueue(name),

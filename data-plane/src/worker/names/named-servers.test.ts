@@ -123,6 +123,7 @@ describe('a server that is configured by name', () => {
       kind: 'configure',
       version: 2n,
       hash: '',
+      removed: [],
       resources: [
         encodeEntryPoint('web'),
         encodeRouter('r', 's', { hosts: ['a.test'] }),
@@ -185,6 +186,7 @@ describe('a server that is configured by name', () => {
       kind: 'configure',
       version: 2n,
       hash: '',
+      removed: [],
       resources: [
         encodeEntryPoint('web'),
         encodeRouter('r', 's', { hosts: ['a.test'] }),

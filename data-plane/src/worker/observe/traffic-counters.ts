@@ -23,10 +23,12 @@ export class TrafficCounter {
   #bytesIn = 0
   #bytesOut = 0
   #isUsed = false
+  readonly #onUse: (counter: TrafficCounter) => void
 
-  constructor(router: string, service: string) {
+  constructor(router: string, service: string, onUse: (counter: TrafficCounter) => void) {
     this.router = router
     this.service = service
+    this.#onUse = onUse
   }
 
   get isUsed(): boolean {
@@ -36,7 +38,10 @@ export class TrafficCounter {
   /** Once for each exchange. `code`: of its breakdown, which the class of its status is a part of. */
   add(code: number, bytesIn: number, bytesOut: number, durationUs: number): void {
     const statusClass = code % STATUS_CLASSES.length
-    this.#isUsed = true
+    if (!this.#isUsed) {
+      this.#isUsed = true
+      this.#onUse(this)
+    }
     this.#requests[statusClass] = (this.#requests[statusClass] ?? 0) + 1
     this.#bytesIn += bytesIn
     this.#bytesOut += bytesOut
@@ -80,23 +85,38 @@ export class TrafficCounter {
 
 export class TrafficCounters {
   readonly #counters = new Map<string, TrafficCounter>()
+  /** Those with traffic since the last report, also when no router has them any more. */
+  #used: TrafficCounter[] = []
+  readonly #onUse = (counter: TrafficCounter) => {
+    this.#used.push(counter)
+  }
 
-  /** The counter of a router and service, which outlives versions as long as it is held or counts. */
+  /** The counter of a router and service, which outlives versions until it is dropped. */
   of(router: string, service: string): TrafficCounter {
-    const key = `${router}\n${service}`
+    const key = keyOf(router, service)
     let counter = this.#counters.get(key)
     if (counter === undefined) {
-      counter = new TrafficCounter(router, service)
+      counter = new TrafficCounter(router, service, this.#onUse)
       this.#counters.set(key, counter)
     }
     return counter
   }
 
+  /** No new exchange has it. What exchanges that run still count is reported. */
+  drop({ router, service }: TrafficCounter): void {
+    this.#counters.delete(keyOf(router, service))
+  }
+
   /** All counters with traffic. */
   take(minuteMs: number): PackedTraffic {
-    const used = [...this.#counters.values()].filter(({ isUsed }) => isUsed)
+    const used = this.#used
+    this.#used = []
     const packer = new TrafficPacker(minuteMs, used.length)
     for (const counter of used) counter.moveTo(packer)
     return packer.finish()
   }
+}
+
+function keyOf(router: string, service: string): string {
+  return `${router}\n${service}`
 }

@@ -1,4 +1,4 @@
-import { Outcome } from '@sluice/proto'
+import { Outcome, ResourceKind } from '@sluice/proto'
 import { describe, expect, it, vi } from 'vitest'
 import {
   answerOk,
@@ -56,7 +56,7 @@ function reconfigure(started: RunningWorker, servers: Address[], options: Servic
     encodeRouter('r', 's', { hosts: ['a.test'] }),
     encodeService('s', servers, options),
   ]
-  started.worker.configure({ kind: 'configure', version: 2n, hash: '', resources })
+  started.worker.configure({ kind: 'configure', version: 2n, hash: '', removed: [], resources })
 }
 
 describe('a service whose servers are at their cap', () => {
@@ -239,7 +239,11 @@ describe('a service whose servers are at their cap', () => {
       kind: 'configure',
       version: 3n,
       hash: '',
-      resources: [encodeEntryPoint('web')],
+      removed: [
+        { kind: ResourceKind.ROUTER, name: 'r' },
+        { kind: ResourceKind.SERVICE, name: 's' },
+      ],
+      resources: [],
     })
     await vi.waitFor(() => expect(statusOf(clients[2]?.received ?? '')).toBe(503))
   })

@@ -132,7 +132,7 @@ describe('a server that fails its check', () => {
           queueMax: Number(version),
         }),
       ]
-      running.worker.configure({ kind: 'configure', version, hash: '', resources })
+      running.worker.configure({ kind: 'configure', version, hash: '', removed: [], resources })
       expect(await ask(running.port, 1)).toEqual([503])
     }
     expect(probes(bad).length).toBe(1)

@@ -5,6 +5,8 @@
  */
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { ResourceKind } from '@sluice/proto'
+import type { ConfigurationChange } from '../../configuration/configuration.ts'
 import type { CompiledServer, CompiledService } from '../../configuration/services.ts'
 import { limits } from '../../limits.ts'
 import type { DrainCount, Notice, UnhealthyServer } from '../../worker-protocol.ts'
@@ -32,9 +34,9 @@ export class UpstreamRegistry {
   readonly #context: UpstreamContext
   readonly #names: NameTable
   readonly #onNotice: (notice: Notice) => void
-  #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, Entry>()
   /** By name: the services that have to change with it. */
-  #users = new Map<string, Set<Entry>>()
+  readonly #users = new Map<string, Set<Entry>>()
 
   constructor(context: UpstreamContext, names: NameTable, onNotice: (notice: Notice) => void) {
     this.#onNotice = onNotice
@@ -45,27 +47,34 @@ export class UpstreamRegistry {
     }
   }
 
-  /** By service name. Exchanges that run keep the server that they have. */
-  apply(compiled: ReadonlyMap<string, CompiledService>): ReadonlyMap<string, UpstreamService> {
-    const before = this.#entries
-    this.#entries = new Map()
-    this.#users = new Map()
-    for (const [name, settings] of compiled) {
-      const entry = before.get(name) ?? this.#newEntry(settings)
-      before.delete(name)
-      entry.settings = settings
+  get(service: string): UpstreamService | undefined {
+    return this.#entries.get(service)?.service
+  }
+
+  /** Exchanges that run keep the server that they have. */
+  apply({ removed, come }: ConfigurationChange): void {
+    const changed: Entry[] = []
+    const unused = new Set<string>()
+    for (const part of come) {
+      if (part.kind !== 'service') continue
+      const { compiled, name } = part
+      const entry = this.#entries.get(name) ?? this.#newEntry(compiled)
+      this.#endUse(entry, unused)
+      entry.settings = compiled
       this.#entries.set(name, entry)
-      for (const { host } of settings.servers) if (isIP(host) === 0) this.#addUser(host, entry)
+      this.#beginUse(entry)
+      changed.push(entry)
     }
-    this.#names.retain(new Set(this.#users.keys()))
-    for (const entry of this.#entries.values()) this.#update(entry)
-    for (const { service, servers, health } of before.values()) {
-      for (const server of servers.values()) server.leaveTurn()
-      for (const server of [...health.keys()]) this.#endChecks(health, server)
-      service.setServers([])
-      service.admitWaiting()
+    const replaced = new Set(changed)
+    for (const { kind, name } of removed) {
+      const entry = kind === ResourceKind.SERVICE ? this.#entries.get(name) : undefined
+      if (entry === undefined || replaced.has(entry)) continue
+      this.#entries.delete(name)
+      this.#endUse(entry, unused)
+      this.#end(entry)
     }
-    return new Map([...this.#entries].map(([name, { service }]) => [name, service]))
+    for (const name of unused) if (!this.#users.has(name)) this.#names.release(name)
+    for (const entry of changed) this.#update(entry)
   }
 
   /** Of the servers that drain. */
@@ -98,10 +107,31 @@ export class UpstreamRegistry {
     return { service, settings, ...none }
   }
 
-  #addUser(name: string, entry: Entry): void {
-    const users = this.#users.get(name)
-    if (users === undefined) this.#users.set(name, new Set([entry]))
-    else users.add(entry)
+  #beginUse(entry: Entry): void {
+    for (const name of namesOf(entry.settings)) {
+      const users = this.#users.get(name)
+      if (users === undefined) this.#users.set(name, new Set([entry]))
+      else users.add(entry)
+      this.#names.watch(name)
+    }
+  }
+
+  /** Adds the names that no service has any more to `unused`. */
+  #endUse(entry: Entry, unused: Set<string>): void {
+    for (const name of namesOf(entry.settings)) {
+      const users = this.#users.get(name)
+      users?.delete(entry)
+      if (users?.size !== 0) continue
+      this.#users.delete(name)
+      unused.add(name)
+    }
+  }
+
+  #end({ service, servers, health }: Entry): void {
+    for (const server of servers.values()) server.leaveTurn()
+    for (const server of [...health.keys()]) this.#endChecks(health, server)
+    service.setServers([])
+    service.admitWaiting()
   }
 
   /** Brings a service to its settings and to what its names stand for now. */
@@ -220,6 +250,11 @@ export class UpstreamRegistry {
     existing.configure(settings)
     return existing
   }
+}
+
+/** Those of its servers that are no addresses. */
+function namesOf({ servers }: CompiledService): string[] {
+  return servers.map(({ host }) => host).filter((host) => isIP(host) === 0)
 }
 
 /** As it is configured. */

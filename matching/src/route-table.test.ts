@@ -1,9 +1,17 @@
-import { NO_ROUTER } from '@sluice/matching'
 import { describe, expect, it } from 'vitest'
-import { encodeEntryPoint, encodeRouter, encodeService } from '../testing/resources.ts'
-import { compile } from './compile.ts'
+import { RouteTable } from './route-table.ts'
+import { conditionsOf } from './router-entries.ts'
 
-type Match = Parameters<typeof encodeRouter>[2] & { priority?: number }
+interface Match {
+  readonly hosts?: string[]
+  readonly pathPrefixes?: string[]
+  readonly pathRegexes?: string[]
+  readonly methods?: string[]
+  readonly clientRanges?: string[]
+  readonly priority?: number
+}
+
+const ANY = { hosts: [], pathPrefixes: [], pathRegexes: [], methods: [], clientRanges: [] }
 
 /** The name of the router that takes the request, whatever the order in which the routers came. */
 function winner(
@@ -13,19 +21,19 @@ function winner(
   method = 'GET',
   client = '',
 ) {
-  const encoded = Object.entries(routers).map(([name, match]) =>
-    encodeRouter(name, 's', match, match.priority ?? 0),
-  )
-  const names = [encoded, encoded.toReversed()].map((order) => {
-    const result = compile([encodeEntryPoint('web'), encodeService('s', [1]), ...order])
-    if (result.kind !== 'compiled') throw new Error(JSON.stringify(result.problems))
-    const number = result.configuration.entryPoints[0]?.routes.match(host, path, method, client)
-    return number === undefined || number === NO_ROUTER
-      ? undefined
-      : result.configuration.routers[number]?.name
+  const entries = Object.entries(routers).flatMap(([name, { priority = 0, ...match }]) => {
+    const rest = { entryPoints: [], service: 's', nodes: {}, drain: false }
+    const router = { ...rest, name, priority, match: { ...ANY, ...match } }
+    const conditions = conditionsOf(router, () => expect.unreachable())
+    return conditions.map((condition) => ({ ...condition, target: name }))
   })
-  expect(names[0]).toBe(names[1])
-  return names[0]
+  const [name, ...others] = [entries, entries.toReversed()].map((order) => {
+    const table = new RouteTable<string>()
+    for (const entry of order) table.add(entry)
+    return table.match(host, path, method, client)
+  })
+  expect(others).toEqual([name])
+  return name
 }
 
 describe('RouteTable', () => {
@@ -92,30 +100,5 @@ describe('RouteTable', () => {
 
   it('nothing matches where nothing is configured', () => {
     expect(winner({ a: { hosts: ['a.test'] } }, 'b.test', '/')).toBeUndefined()
-  })
-})
-
-describe('compile', () => {
-  it('names object, field and reason of everything that is wrong, at once', () => {
-    const result = compile([
-      encodeEntryPoint('web', { address: 'nonsense', trustedPeers: ['10.0.0.0/99'] }),
-      encodeService('s', [1]),
-      encodeRouter('r', 'gone', { pathRegexes: ['('], clientRanges: ['x'] }),
-    ])
-    const seen =
-      result.kind === 'refused'
-        ? result.problems.map(({ object, field }) => `${object?.name} ${field}`).toSorted()
-        : []
-    expect(seen).toEqual([
-      'r match.clientRanges[0]',
-      'r match.pathRegexes[0]',
-      'r service',
-      'web address',
-      'web trustedPeers[0]',
-    ])
-  })
-
-  it('refuses bytes that are no resource', () => {
-    expect(compile([Buffer.from('garbage')]).kind).toBe('refused')
   })
 })
