@@ -11,6 +11,8 @@ import { measureColdStart } from './fleet/cold-start.ts'
 import { MeasuredControlPlane } from './fleet/control-plane.ts'
 import { enrolNodes } from './fleet/enrolment.ts'
 import { type FleetFigures, linesOf, percentile, render } from './fleet/figures.ts'
+import { isWithinBounds, measureLargeNode, renderLargeNode } from './fleet/large-node.ts'
+import { applyCertificates, applyRouters, changeRouter } from './fleet/resources.ts'
 import { type FleetSettings, HELP, readSettings } from './fleet/settings.ts'
 import { SimulatedFleet } from './fleet/simulated-fleet.ts'
 import { cpuModel, cpuSeconds } from './processor.ts'
@@ -18,8 +20,6 @@ import { cpuModel, cpuSeconds } from './processor.ts'
 const WAIT_MS = 300_000
 const LOOK_MS = 250
 const WRITE_EVERY_MS = 500
-const ROUTERS_PER_APPLY = 2_000
-const CERTIFICATES_PER_APPLY = 200
 const CERTIFICATES_MAX = 1_000
 
 async function main(): Promise<number> {
@@ -29,10 +29,15 @@ async function main(): Promise<number> {
     return 0
   }
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-fleet-'))
-  const controlPlane = await MeasuredControlPlane.start(join(directory, 'control-plane'))
+  const controlPlane = await MeasuredControlPlane.start(
+    join(directory, 'control-plane'),
+    settings.isLargeNode,
+  )
   try {
-    const figures = await measure(controlPlane, directory, settings)
-    say(render(figures, settings))
+    const { figures, text, isMet } = await (settings.isLargeNode
+      ? largeNode(controlPlane, directory, settings)
+      : fleet(controlPlane, directory, settings))
+    say(text)
     const machine = {
       cpu: cpuModel(),
       cpus: cpus().length,
@@ -43,11 +48,37 @@ async function main(): Promise<number> {
     if (settings.json !== undefined) {
       await writeFile(settings.json, `${JSON.stringify({ settings, figures, machine }, null, 2)}\n`)
     }
-    return linesOf(figures, settings).every(({ isMet }) => isMet !== false) ? 0 : 1
+    return isMet ? 0 : 1
   } finally {
     await controlPlane.close()
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+interface Outcome {
+  readonly figures: object
+  readonly text: string
+  readonly isMet: boolean
+}
+
+async function largeNode(
+  controlPlane: MeasuredControlPlane,
+  directory: string,
+  { routers, changes }: FleetSettings,
+): Promise<Outcome> {
+  say(`a node with ${routers} routers\n`)
+  const figures = await measureLargeNode(controlPlane, directory, routers, changes)
+  return { figures, text: renderLargeNode(figures, routers), isMet: isWithinBounds(figures) }
+}
+
+async function fleet(
+  controlPlane: MeasuredControlPlane,
+  directory: string,
+  settings: FleetSettings,
+): Promise<Outcome> {
+  const figures = await measure(controlPlane, directory, settings)
+  const isMet = linesOf(figures, settings).every((line) => line.isMet !== false)
+  return { figures, text: render(figures, settings), isMet }
 }
 
 async function measure(
@@ -80,7 +111,7 @@ async function measure(
     const memoryMib = Math.max(before, controlPlane.memoryPeak()) / 2 ** 20
     fleet.stop()
     phase('starting a real node')
-    await applyCertificates(controlPlane, routers)
+    await applyCertificates(controlPlane, Math.min(CERTIFICATES_MAX, routers))
     const { joinMs, fromDiskMs } = await measureColdStart(controlPlane, directory)
     return {
       connectSeconds,
@@ -169,51 +200,6 @@ async function measureRestart(controlPlane: MeasuredControlPlane, nodes: number)
     restartSeconds: (performance.now() - readyAtMs) / 1_000,
     restartWithDownTimeSeconds: (performance.now() - killedAtMs) / 1_000,
   }
-}
-
-async function applyRouters(controlPlane: MeasuredControlPlane, routers: number): Promise<void> {
-  await controlPlane.call('POST', 'apply', {
-    resources: [
-      { kind: 'entry-point', name: 'web', address: '127.0.0.1:1', protocol: 'http' },
-      { kind: 'service', name: 'origin', servers: [{ url: 'http://127.0.0.1:2' }] },
-    ],
-  })
-  for (let at = 0; at < routers; at += ROUTERS_PER_APPLY) {
-    const count = Math.min(ROUTERS_PER_APPLY, routers - at)
-    const resources = Array.from({ length: count }, (_, index) => ({
-      kind: 'router',
-      name: `r${at + index}`,
-      match: { hosts: [`r${at + index}.bench.localhost`], pathPrefixes: ['/'] },
-      service: 'origin',
-    }))
-    await controlPlane.call('POST', 'apply', { resources })
-  }
-}
-
-async function applyCertificates(
-  controlPlane: MeasuredControlPlane,
-  routers: number,
-): Promise<void> {
-  const total = Math.min(CERTIFICATES_MAX, routers)
-  for (let at = 0; at < total; at += CERTIFICATES_PER_APPLY) {
-    const count = Math.min(CERTIFICATES_PER_APPLY, total - at)
-    const resources = Array.from({ length: count }, (_, index) => ({
-      kind: 'certificate',
-      name: `c${at + index}`,
-      source: 'internal',
-      hosts: [`r${at + index}.bench.localhost`],
-    }))
-    await controlPlane.call('POST', 'apply', { resources })
-  }
-}
-
-function changeRouter(controlPlane: MeasuredControlPlane, priority: number): Promise<unknown> {
-  return controlPlane.call('PUT', 'routers/r0', {
-    name: 'r0',
-    match: { hosts: ['r0.bench.localhost'], pathPrefixes: ['/'] },
-    service: 'origin',
-    priority,
-  })
 }
 
 function statusOf(

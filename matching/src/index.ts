@@ -1,4 +1,4 @@
-/** Which router and which certificate a request gets. The only import path of this package. */
+/** What both planes compute alike. The only import path of this package. */
 export {
   type CertificateTable,
   certificateTable,
@@ -12,6 +12,7 @@ export {
   type MatchRequest,
   type NearMatch,
 } from './explain-match.ts'
+export { LayeredMap } from './layered-map.ts'
 export { compileRanges } from './ranges.ts'
 export { canonicalHost, normalisePath, type Path } from './request-path.ts'
 export {
@@ -22,3 +23,4 @@ export {
   RouteTable,
 } from './route-table.ts'
 export { conditionsOf, isOnEntryPoint, type Report } from './router-entries.ts'
+export { digestText, SortedDigests } from './sorted-digests.ts'

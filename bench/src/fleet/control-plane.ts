@@ -19,19 +19,27 @@ export class MeasuredControlPlane {
   readonly #directory: string
   readonly #admin: string
   readonly #agent = new Agent({ connections: 4, pipelining: 1 })
+  readonly #isYielding: boolean
   #token = ''
   #child: ChildProcess | undefined
   #output = ''
 
-  private constructor(directory: string, admin: string, fleetAddress: string) {
+  private constructor(directory: string, admin: string, fleetAddress: string, isYielding: boolean) {
     this.#directory = directory
+    this.#isYielding = isYielding
     this.#admin = admin
     this.fleetAddress = fleetAddress
   }
 
-  static async start(directory: string): Promise<MeasuredControlPlane> {
+  /** `isYielding`: at the lowest priority, where it stands for one on another machine. */
+  static async start(directory: string, isYielding = false): Promise<MeasuredControlPlane> {
     const [admin, fleet] = [await freePort(), await freePort()]
-    const started = new MeasuredControlPlane(directory, `127.0.0.1:${admin}`, `127.0.0.1:${fleet}`)
+    const started = new MeasuredControlPlane(
+      directory,
+      `127.0.0.1:${admin}`,
+      `127.0.0.1:${fleet}`,
+      isYielding,
+    )
     await started.startAgain()
     return started
   }
@@ -48,8 +56,9 @@ export class MeasuredControlPlane {
   async startAgain(): Promise<void> {
     this.#output = ''
     const child = spawn(
-      process.execPath,
+      this.#isYielding ? 'nice' : process.execPath,
       [
+        ...(this.#isYielding ? ['-n', '19', process.execPath] : []),
         PROGRAM,
         ...['--data-dir', this.#directory],
         ...['--admin', this.#admin],

@@ -1,3 +1,4 @@
+import { LayeredMap } from '@sluice/matching'
 import { ConfigureResponse, ResourceKind, type Update } from '@sluice/proto'
 import { expect, it } from 'vitest'
 import { digestOf, hashOf } from '../publishing/version-hash.ts'
@@ -8,11 +9,13 @@ const bytes = (text: string) => Buffer.from(text)
 
 /** Of "kind name" and content. */
 function view(...resources: readonly [string, string][]): VersionView {
-  const entries = new Map(
-    resources.map(([key, content]) => {
-      const encoded = bytes(content)
-      return [key, { encoded, digest: digestOf(encoded), needs: [] }]
-    }),
+  const entries = LayeredMap.of(
+    new Map(
+      resources.map(([key, content]) => {
+        const encoded = bytes(content)
+        return [key, { encoded, digest: digestOf(encoded), needs: [] }]
+      }),
+    ),
   )
   const hash = hashOf(Array.from(entries.values(), ({ digest }) => digest))
   return { hash, entries, needs: [], isEmptyOnPurpose: false }

@@ -1,4 +1,5 @@
-/** The whole configuration at one moment: immutable, with a copy made for each change. */
+/** The whole configuration at one moment: immutable; each is made of the one before by what changes. */
+import { LayeredMap } from '@sluice/matching'
 import { nameOf } from './check-resource.ts'
 import type { Kind } from './kinds.ts'
 import type { Certificate, EntryPoint, Resource, Router, Service, Settings } from './resources.ts'
@@ -8,11 +9,14 @@ export interface ResourceId {
   readonly name: string
 }
 
+type NamedKind = Exclude<Kind, 'settings'>
+type SpecOf<K extends NamedKind> = Extract<Resource, { kind: K }>['spec']
+
 interface Parts {
-  readonly entryPoints: ReadonlyMap<string, EntryPoint>
-  readonly routers: ReadonlyMap<string, Router>
-  readonly services: ReadonlyMap<string, Service>
-  readonly certificates: ReadonlyMap<string, Certificate>
+  readonly entryPoints: LayeredMap<EntryPoint>
+  readonly routers: LayeredMap<Router>
+  readonly services: LayeredMap<Service>
+  readonly certificates: LayeredMap<Certificate>
   readonly settings: Settings | undefined
 }
 
@@ -24,17 +28,17 @@ export const DEFAULT_SETTINGS: Settings = Object.freeze({
 
 export class Configuration implements Parts {
   static readonly empty = new Configuration({
-    entryPoints: new Map(),
-    routers: new Map(),
-    services: new Map(),
-    certificates: new Map(),
+    entryPoints: LayeredMap.of(),
+    routers: LayeredMap.of(),
+    services: LayeredMap.of(),
+    certificates: LayeredMap.of(),
     settings: undefined,
   })
 
-  readonly entryPoints: ReadonlyMap<string, EntryPoint>
-  readonly routers: ReadonlyMap<string, Router>
-  readonly services: ReadonlyMap<string, Service>
-  readonly certificates: ReadonlyMap<string, Certificate>
+  readonly entryPoints: LayeredMap<EntryPoint>
+  readonly routers: LayeredMap<Router>
+  readonly services: LayeredMap<Service>
+  readonly certificates: LayeredMap<Certificate>
   /** Undefined until the first version. */
   readonly settings: Settings | undefined
 
@@ -95,38 +99,35 @@ export class Configuration implements Parts {
 
   /** The configuration with some resources put in or replaced, and others taken out. */
   with(put: readonly Resource[], removed: readonly ResourceId[] = []): Configuration {
-    const entryPoints = new Map(this.entryPoints)
-    const routers = new Map(this.routers)
-    const services = new Map(this.services)
-    const certificates = new Map(this.certificates)
-    const named = {
-      'entry-point': entryPoints,
-      router: routers,
-      service: services,
-      certificate: certificates,
-    }
-    let settings = this.settings
-    for (const { kind, name } of removed) if (kind !== 'settings') named[kind].delete(name)
-    for (const resource of put) {
-      switch (resource.kind) {
-        case 'entry-point':
-          entryPoints.set(resource.spec.name, resource.spec)
-          break
-        case 'router':
-          routers.set(resource.spec.name, resource.spec)
-          break
-        case 'service':
-          services.set(resource.spec.name, resource.spec)
-          break
-        case 'certificate':
-          certificates.set(resource.spec.name, resource.spec)
-          break
-        case 'settings':
-          settings = resource.spec
-      }
-    }
-    return new Configuration({ entryPoints, routers, services, certificates, settings })
+    const change = { put, removed }
+    const settings = put.findLast(({ kind }) => kind === 'settings')
+    return new Configuration({
+      entryPoints: changed('entry-point', this.entryPoints, change),
+      routers: changed('router', this.routers, change),
+      services: changed('service', this.services, change),
+      certificates: changed('certificate', this.certificates, change),
+      settings: settings?.kind === 'settings' ? settings.spec : this.settings,
+    })
   }
+}
+
+interface Change {
+  readonly put: readonly Resource[]
+  readonly removed: readonly ResourceId[]
+}
+
+function changed<K extends NamedKind>(
+  kind: K,
+  before: LayeredMap<SpecOf<K>>,
+  { put, removed }: Change,
+): LayeredMap<SpecOf<K>> {
+  const come = put
+    .filter((resource) => resource.kind === kind)
+    // The cast holds for what was filtered.
+    .map(({ spec }) => spec as SpecOf<K>)
+    .map((spec) => [spec.name, spec] as const)
+  const gone = removed.filter((id) => id.kind === kind).map(({ name }) => name)
+  return come.length + gone.length === 0 ? before : before.with(come, gone)
 }
 
 /** Names are unique within a kind, and neither has a space. */

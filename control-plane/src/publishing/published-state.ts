@@ -1,9 +1,10 @@
 /** The newest configuration with everything that is known of each resource. Immutable. */
+import { LayeredMap, SortedDigests } from '@sluice/matching'
 import { Configuration, idOf, keyOf, type ResourceId } from '../model/configuration.ts'
 import type { FeatureNeed } from '../model/features.ts'
 import type { Kind } from '../model/kinds.ts'
-import type { Resource } from '../model/resources.ts'
-import { SortedDigests } from './version-hash.ts'
+import type { Resource, Router } from '../model/resources.ts'
+import { digestTextOf } from './version-hash.ts'
 
 /** One resource as it is now. */
 export interface ResourceRecord {
@@ -19,22 +20,38 @@ export interface ResourceRecord {
   readonly needs: readonly FeatureNeed[]
 }
 
+interface Parts {
+  readonly configuration: Configuration
+  readonly records: LayeredMap<ResourceRecord>
+  readonly digests: SortedDigests
+  readonly needy: LayeredMap<ResourceRecord>
+  readonly selective: LayeredMap<Router>
+}
+
 export class PublishedState {
-  static readonly empty = new PublishedState(new Map(), Configuration.empty, SortedDigests.empty)
+  static readonly empty = new PublishedState({
+    configuration: Configuration.empty,
+    records: LayeredMap.of(),
+    digests: SortedDigests.empty,
+    needy: LayeredMap.of(),
+    selective: LayeredMap.of(),
+  })
 
   readonly configuration: Configuration
-  readonly #records: ReadonlyMap<string, ResourceRecord>
+  readonly #records: LayeredMap<ResourceRecord>
   readonly #digests: SortedDigests
+  /** Those that ask something of a node's software, by `keyOf`. */
+  readonly needy: LayeredMap<ResourceRecord>
+  /** The routers that select nodes, by `keyOf`. */
+  readonly selective: LayeredMap<Router>
   readonly #sorted = new Map<Kind, readonly ResourceRecord[]>()
 
-  private constructor(
-    records: ReadonlyMap<string, ResourceRecord>,
-    configuration: Configuration,
-    digests: SortedDigests,
-  ) {
-    this.#records = records
+  private constructor({ configuration, records, digests, needy, selective }: Parts) {
     this.configuration = configuration
+    this.#records = records
     this.#digests = digests
+    this.needy = needy
+    this.selective = selective
   }
 
   /** As sluice.v1 Update.hash. */
@@ -43,7 +60,7 @@ export class PublishedState {
   }
 
   /** By `keyOf`. */
-  get entries(): ReadonlyMap<string, ResourceRecord> {
+  get entries(): LayeredMap<ResourceRecord> {
     return this.#records
   }
 
@@ -67,15 +84,36 @@ export class PublishedState {
     return sorted
   }
 
+  /** At the cost of what changes. */
   with(put: readonly ResourceRecord[], removed: readonly ResourceId[] = []): PublishedState {
-    const records = new Map(this.#records)
-    for (const id of removed) records.delete(keyOf(id))
-    for (const record of put) records.set(keyOf(idOf(record.resource)), record)
-    const resources = put.map(({ resource }) => resource)
-    const touched = [...new Set([...removed, ...resources.map(idOf)].map(keyOf))]
-    const digestsIn = (from: ReadonlyMap<string, ResourceRecord>) =>
-      touched.flatMap((key) => from.get(key)?.digest ?? [])
-    const digests = this.#digests.with(digestsIn(records), digestsIn(this.#records))
-    return new PublishedState(records, this.configuration.with(resources, removed), digests)
+    const come = put.map((record) => [keyOf(idOf(record.resource)), record] as const)
+    const touched = new Set([...removed.map(keyOf), ...come.map(([key]) => key)])
+    const records = this.#records.with(come, removed.map(keyOf))
+    const digestsIn = (from: LayeredMap<ResourceRecord>) =>
+      [...touched].flatMap((key) => {
+        const record = from.get(key)
+        return record === undefined ? [] : [digestTextOf(record.digest)]
+      })
+    return new PublishedState({
+      configuration: this.configuration.with(
+        put.map(({ resource }) => resource),
+        removed,
+      ),
+      records,
+      digests: this.#digests.with(digestsIn(records), digestsIn(this.#records)),
+      needy: this.needy.with(
+        come.filter(([, { needs }]) => needs.length > 0),
+        touched,
+      ),
+      selective: this.selective.with(come.flatMap(selectiveRouter), touched),
+    })
   }
+}
+
+function selectiveRouter([key, { resource }]: readonly [string, ResourceRecord]) {
+  if (resource.kind !== 'router') return []
+  // One that was stored before the field existed has none.
+  const nodes: Router['nodes'] | undefined = resource.spec.nodes
+  const isSelective = nodes !== undefined && Object.keys(nodes).length > 0
+  return isSelective ? [[key, resource.spec] as const] : []
 }

@@ -1,4 +1,5 @@
 /** What a node gets of a version, with the hash that it must come to. Immutable; shared by all nodes alike. */
+import type { LayeredMap } from '@sluice/matching'
 import { idOfKey, type ResourceId } from '../model/configuration.ts'
 import type { FeatureNeed } from '../model/features.ts'
 import type { ResourceRecord } from './published-state.ts'
@@ -9,7 +10,7 @@ export interface VersionView {
   /** As sluice.v1 Update.hash. */
   readonly hash: string
   /** By `keyOf`. Private keys are in the clear here: never log, never store. */
-  readonly entries: ReadonlyMap<string, ViewEntry>
+  readonly entries: LayeredMap<ViewEntry>
   /** What it asks of a node's software: one resource for each feature. */
   readonly needs: readonly ViewNeed[]
   /** True when the view is without routers because operators want it so. */
@@ -37,11 +38,14 @@ export interface ViewChanges {
 
 export function changesBetween(base: VersionView, view: VersionView): ViewChanges {
   const put: Uint8Array[] = []
-  for (const [key, entry] of view.entries) {
+  const removed: string[] = []
+  for (const key of view.entries.keysUnlike(base.entries)) {
     const before = base.entries.get(key)
-    if (before === undefined || !isSame(before, entry)) put.push(entry.encoded)
+    const entry = view.entries.get(key)
+    if (entry !== undefined) {
+      if (before === undefined || !isSame(before, entry)) put.push(entry.encoded)
+    } else if (before !== undefined) removed.push(key)
   }
-  const removed = [...base.entries.keys()].filter((key) => !view.entries.has(key))
   return { put, removed }
 }
 

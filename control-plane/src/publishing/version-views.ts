@@ -2,6 +2,7 @@
  * The views of one version. Which one a node gets depends only on which of the version's selectors its labels
  * fit, so nodes share a view whatever else their labels say; each is made when the first node asks for it.
  */
+import { LayeredMap } from '@sluice/matching'
 import { isSelected, type Labels } from '../model/labels.ts'
 import { findConcerned } from './concerned-resources.ts'
 import type { PublishedState } from './published-state.ts'
@@ -19,7 +20,7 @@ export class VersionViews {
     this.whole = Object.freeze({
       ...whole,
       entries: state.entries,
-      needs: needsOf(state.entries),
+      needs: needsOf(state.needy),
     })
     this.#selectors = distinctSelectors(state)
   }
@@ -37,8 +38,8 @@ export class VersionViews {
 
   #make(labels: Labels): VersionView {
     const concerned = findConcerned(this.#state.configuration, labels)
-    const entries = new Map(
-      [...this.#state.entries].filter(([, { resource }]) => concerned(resource)),
+    const entries = LayeredMap.of(
+      new Map([...this.#state.entries].filter(([, { resource }]) => concerned(resource))),
     )
     return Object.freeze({
       hash: hashOf(Array.from(entries.values(), ({ digest }) => digest)),
@@ -50,12 +51,8 @@ export class VersionViews {
   }
 }
 
-function distinctSelectors({ configuration }: PublishedState): Labels[] {
+function distinctSelectors({ selective }: PublishedState): Labels[] {
   const distinct = new Map<string, Labels>()
-  for (const { nodes } of configuration.routers.values()) {
-    // One that was stored before the field existed has none.
-    if (nodes === undefined || Object.keys(nodes).length === 0) continue
-    distinct.set(JSON.stringify(nodes), nodes)
-  }
+  for (const { nodes } of selective.values()) distinct.set(JSON.stringify(nodes), nodes)
   return [...distinct.values()]
 }

@@ -16,6 +16,7 @@ import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
 import * as stages005 from './migrations/005-stages.ts'
 import * as sessions006 from './migrations/006-sessions.ts'
+import { MinuteRows } from './minute-rows.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { SessionTables } from './session-tables.ts'
 import { KeptSqliteDialect } from './sqlite-dialect.ts'
@@ -39,8 +40,8 @@ export class DamagedDatabaseError extends Error {
 }
 
 /** Opens sluice.db, made new when it is not there, and brings it to the newest schema. */
-export function openDatabase(file: string): Promise<Database> {
-  return open<Tables>(file, {
+export async function openDatabase(file: string): Promise<Database> {
+  const { db } = await open<Tables>(file, {
     '001-configuration': configuration001,
     '002-fleet': fleet002,
     '003-history': history003,
@@ -48,17 +49,34 @@ export function openDatabase(file: string): Promise<Database> {
     '005-stages': stages005,
     '006-sessions': sessions006,
   })
+  return db
 }
 
+/** The statements of a database of openTelemetryDatabase; they share its connection and its transactions. */
+export function minuteRowsOf(db: TelemetryDatabase): MinuteRows {
+  const rows = minuteRows.get(db)
+  if (rows === undefined) throw new Error('not a database that was opened here')
+  return rows
+}
+
+const minuteRows = new WeakMap<TelemetryDatabase, MinuteRows>()
+
 /** Opens telemetry.db, made new when it is not there, and brings it to the newest schema. */
-export function openTelemetryDatabase(file: string): Promise<TelemetryDatabase> {
-  return open<TelemetryTables>(file, {
+export async function openTelemetryDatabase(file: string): Promise<TelemetryDatabase> {
+  const { db, sqlite } = await open<TelemetryTables>(file, {
     '001-telemetry': telemetry001,
     '002-analytics': analytics002,
   })
+  minuteRows.set(db, new MinuteRows(sqlite))
+  return db
 }
 
-async function open<T>(file: string, migrations: Record<string, Migration>): Promise<Kysely<T>> {
+interface Opened<T> {
+  readonly db: Kysely<T>
+  readonly sqlite: SQLite.Database
+}
+
+async function open<T>(file: string, migrations: Record<string, Migration>): Promise<Opened<T>> {
   const sqlite = new SQLite(file)
   try {
     assertSound(sqlite, file)
@@ -80,7 +98,7 @@ async function open<T>(file: string, migrations: Record<string, Migration>): Pro
     throw error
   }
   statements.forget()
-  return db
+  return { db, sqlite }
 }
 
 /** A large file of telemetry is looked at where it is read. */

@@ -72,69 +72,6 @@ export async function saveBatchSequences(
       sequence = excluded.sequence, stored_at_ms = excluded.stored_at_ms`.execute(tx)
 }
 
-/** What of a row comes packed, and is merged before it is stored. */
-export type PackedMeasures = Pick<TrafficTable, 'latency' | 'first_byte' | 'breakdown'>
-
-/** The stored histograms and breakdowns of these minute rows. */
-export async function findPacked(
-  tx: TelemetryTransaction,
-  keys: readonly TrafficKey[],
-): Promise<(TrafficKey & PackedMeasures)[]> {
-  const wanted = toJson(keys.map((key) => [key.minute_ms, key.node, key.router, key.service]))
-  const { rows } = await sql<TrafficKey & PackedMeasures>`
-    select minute_ms, node, router, service, latency, first_byte, breakdown
-    from json_each(${wanted}) as wanted cross join traffic
-    where minute_ms = wanted.value ->> 0 and node = wanted.value ->> 1
-      and router = wanted.value ->> 2 and service = wanted.value ->> 3`.execute(tx)
-  return rows
-}
-
-/** Adds counts and bytes to the minute rows; what is packed comes merged and replaces what was there. */
-export async function addTraffic(
-  tx: TelemetryTransaction,
-  rows: readonly TrafficRecord[],
-): Promise<void> {
-  await sql`
-    insert into traffic (
-      minute_ms, node, router, service,
-      informational, success, redirection, client_error, server_error, none,
-      bytes_in, bytes_out, retries, latency, first_byte, breakdown
-    )
-    select
-      value ->> 0, value ->> 1, value ->> 2, value ->> 3,
-      value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
-      value ->> 10, value ->> 11, value ->> 12,
-      unhex(value ->> 13), unhex(value ->> 14), unhex(value ->> 15)
-    from json_each(${toJson(rows.map(toValues))}) where true
-    on conflict (minute_ms, node, router, service) do update set
-      informational = informational + excluded.informational,
-      success = success + excluded.success,
-      redirection = redirection + excluded.redirection,
-      client_error = client_error + excluded.client_error,
-      server_error = server_error + excluded.server_error,
-      none = none + excluded.none,
-      bytes_in = bytes_in + excluded.bytes_in,
-      bytes_out = bytes_out + excluded.bytes_out,
-      retries = retries + excluded.retries,
-      latency = excluded.latency,
-      first_byte = excluded.first_byte,
-      breakdown = excluded.breakdown`.execute(tx)
-}
-
-function toValues(row: TrafficRecord): readonly (string | number)[] {
-  return [
-    ...[row.minute_ms, row.node, row.router, row.service],
-    ...[row.informational, row.success, row.redirection],
-    ...[row.client_error, row.server_error, row.none],
-    ...[row.bytes_in, row.bytes_out, row.retries],
-    ...[row.latency, row.first_byte, row.breakdown].map(toHex),
-  ]
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
-}
-
 /**
  * Many rows as one parameter: a statement with a parameter for each field costs several times as much to build,
  * to parse and to bind.

@@ -7,8 +7,9 @@ import {
   type TrafficRow,
 } from '@sluice/proto'
 import type { NewLogRecord, TrafficRecord } from '../store/telemetry.ts'
-import { readBreakdown, readHistogram } from './histogram.ts'
+import { statuses } from './breakdown.ts'
 import { telemetryLimits as limits } from './limits.ts'
+import { packBreakdown, packHistogram } from './packed-counts.ts'
 
 export interface Refusal {
   readonly kind: 'refused'
@@ -113,15 +114,15 @@ function readTrafficRow(row: TrafficRow, sender: Sender): TrafficRecord | FieldP
   if (problem !== undefined) {
     return problem
   }
-  const latency = readHistogram('latency', row.latency, limits)
+  const latency = packHistogram('latency', row.latency, limits)
   if (latency.kind === 'refused') {
     return latency
   }
-  const firstByte = readHistogram('firstByte', row.firstByte, limits)
+  const firstByte = packHistogram('firstByte', row.firstByte, limits)
   if (firstByte.kind === 'refused') {
     return firstByte
   }
-  const breakdown = readBreakdown(row.breakdown, limits)
+  const breakdown = packBreakdown(row.breakdown, limits)
   if (breakdown.kind === 'refused') {
     return breakdown
   }
@@ -140,9 +141,9 @@ function readTrafficRow(row: TrafficRow, sender: Sender): TrafficRecord | FieldP
     bytes_in: Number(row.bytesIn),
     bytes_out: Number(row.bytesOut),
     retries: Number(row.retries),
-    latency: latency.histogram.pack(),
-    first_byte: firstByte.histogram.pack(),
-    breakdown: breakdown.histogram.pack(),
+    latency: latency.packed,
+    first_byte: firstByte.packed,
+    breakdown: breakdown.packed,
   }
 }
 
@@ -167,9 +168,10 @@ function checkName(field: string, name: string): FieldProblem | undefined {
 }
 
 function checkCounts(row: TrafficRow): FieldProblem | undefined {
-  for (const [field, count] of Object.entries(row.requests ?? {})) {
-    if (count > limits.countMax) {
-      return { field: `requests.${field}`, reason: `is above ${limits.countMax}` }
+  const requests = row.requests
+  for (const status of statuses) {
+    if (requests !== undefined && requests[status] > limits.countMax) {
+      return { field: `requests.${status}`, reason: `is above ${limits.countMax}` }
     }
   }
   if (row.retries > limits.countMax) {

@@ -1,15 +1,5 @@
-import { Histogram } from '@sluice/proto'
 import { describe, expect, it } from 'vitest'
-import {
-  bucketMiddle,
-  bucketOf,
-  bucketStart,
-  bucketsMax,
-  LatencyHistogram,
-  readHistogram,
-} from './histogram.ts'
-
-const bounds = { countMax: 1_000n, sumMax: 1_000_000n }
+import { bucketMiddle, bucketOf, bucketStart, bucketsMax, LatencyHistogram } from './histogram.ts'
 
 /** Numbers between 0 and 1 that are the same in every run. */
 function makeRandom(seed: number): () => number {
@@ -87,34 +77,4 @@ it('packs and unpacks large counts and sums exactly', () => {
     2 ** 52 + 1,
     [0],
   ])
-})
-
-describe('the wire form', () => {
-  it('is read with distances between buckets', () => {
-    const wire = { indexDeltas: [0, 70, 5], counts: [1n, 2n, 3n], sumUs: 600n }
-    const reading = readHistogram('latency', wire, bounds)
-    expect(reading.kind === 'read' && reading.histogram.percentilesUs([0.1, 0.5, 1])).toEqual([
-      0,
-      bucketMiddle(70),
-      bucketMiddle(75),
-    ])
-  })
-
-  it('may be absent', () => {
-    const reading = readHistogram('latency', undefined, bounds)
-    expect(reading.kind === 'read' && reading.histogram.count).toBe(0)
-  })
-
-  it.each([
-    ['lists of two lengths', { indexDeltas: [1] }, 'latency.counts'],
-    ['a bucket twice', { indexDeltas: [1, 0], counts: [1n, 1n] }, 'latency.indexDeltas[1]'],
-    ['a bucket too far', { indexDeltas: [1_567, 1], counts: [1n, 1n] }, 'latency.indexDeltas[1]'],
-    ['a count too large', { indexDeltas: [1], counts: [1_001n] }, 'latency.counts[0]'],
-    ['a sum too large', { sumUs: 1_000_001n }, 'latency.sumUs'],
-  ])('is refused with %s', (_name, wire, field) => {
-    expect(readHistogram('latency', { ...Histogram.create(), ...wire }, bounds)).toMatchObject({
-      kind: 'refused',
-      field,
-    })
-  })
 })

@@ -3,8 +3,6 @@
  * database and asked for percentiles. Percentiles of merged histograms are exact to the bucket;
  * percentiles of percentiles would be wrong, so none are ever stored.
  */
-import type { Breakdown, Histogram } from '@sluice/proto'
-import { breakdownCodesMax } from './breakdown.ts'
 
 const linearBuckets = 64
 const bucketsPerDoubling = 32
@@ -149,93 +147,6 @@ export class LatencyHistogram {
       scale = 1
     }
   }
-}
-
-export type HistogramReading =
-  | { readonly kind: 'read'; readonly histogram: LatencyHistogram }
-  | { readonly kind: 'refused'; readonly field: string; readonly reason: string }
-
-/** Checks and reads a histogram from the wire; an absent one is empty. */
-export function readHistogram(
-  field: 'latency' | 'firstByte',
-  wire: Histogram | undefined,
-  bounds: { readonly countMax: bigint; readonly sumMax: bigint },
-): HistogramReading {
-  const histogram = new LatencyHistogram()
-  if (wire === undefined) {
-    return { kind: 'read', histogram }
-  }
-  if (wire.indexDeltas.length !== wire.counts.length) {
-    return refused(`${field}.counts`, 'has not as many entries as indexDeltas')
-  }
-  if (wire.sumUs > bounds.sumMax) {
-    return refused(`${field}.sumUs`, `is above ${bounds.sumMax}`)
-  }
-  const places = {
-    deltas: `${field}.indexDeltas`,
-    counts: `${field}.counts`,
-    indicesMax: bucketsMax,
-  }
-  const problem = addCounts(histogram, wire.indexDeltas, wire.counts, { ...places, ...bounds })
-  if (problem !== undefined) {
-    return problem
-  }
-  histogram.addSum(Number(wire.sumUs))
-  return { kind: 'read', histogram }
-}
-
-/** Checks and reads counts by the codes of a breakdown; an absent one is empty. */
-export function readBreakdown(
-  wire: Breakdown | undefined,
-  bounds: { readonly countMax: bigint },
-): HistogramReading {
-  const histogram = new LatencyHistogram()
-  if (wire === undefined) {
-    return { kind: 'read', histogram }
-  }
-  if (wire.codeDeltas.length !== wire.counts.length) {
-    return refused('breakdown.counts', 'has not as many entries as codeDeltas')
-  }
-  const places = {
-    deltas: 'breakdown.codeDeltas',
-    counts: 'breakdown.counts',
-    indicesMax: breakdownCodesMax,
-  }
-  const problem = addCounts(histogram, wire.codeDeltas, wire.counts, { ...places, ...bounds })
-  return problem ?? { kind: 'read', histogram }
-}
-
-function addCounts(
-  histogram: LatencyHistogram,
-  deltas: readonly number[],
-  counts: readonly bigint[],
-  bounds: {
-    readonly deltas: string
-    readonly counts: string
-    readonly indicesMax: number
-    readonly countMax: bigint
-  },
-): HistogramReading | undefined {
-  let index = 0
-  for (const [at, delta] of deltas.entries()) {
-    const count = counts[at] ?? 0n
-    if (at > 0 && delta === 0) {
-      return refused(`${bounds.deltas}[${at}]`, 'repeats the entry before it')
-    }
-    index += delta
-    if (index >= bounds.indicesMax) {
-      return refused(`${bounds.deltas}[${at}]`, `leads beyond ${bounds.indicesMax - 1}`)
-    }
-    if (count > bounds.countMax) {
-      return refused(`${bounds.counts}[${at}]`, `is above ${bounds.countMax}`)
-    }
-    histogram.add(index, Number(count))
-  }
-  return undefined
-}
-
-function refused(field: string, reason: string): HistogramReading {
-  return { kind: 'refused', field, reason }
 }
 
 // Seven bits a byte, lowest first, the high bit set on all but the last. With arithmetic instead of bit

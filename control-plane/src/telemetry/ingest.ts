@@ -6,24 +6,21 @@
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { CounterBatch, LogBatch } from '@sluice/proto'
-import type { TelemetryDatabase } from '../store/database.ts'
+import { minuteRowsOf, type TelemetryDatabase } from '../store/database.ts'
+import type { MinuteRows } from '../store/minute-rows.ts'
 import {
-  addTraffic,
   type BatchKey,
   findBatchSequences,
-  findPacked,
   insertLogs,
   inTelemetryTransaction,
   type NewLogRecord,
-  type PackedMeasures,
   saveBatchSequences,
   type TelemetryTransaction,
-  type TrafficKey,
   type TrafficRecord,
 } from '../store/telemetry.ts'
 import { type BatchIdentity, type Reading, readCounterBatch, readLogBatch } from './batch-rules.ts'
 import { telemetryLimits as limits } from './limits.ts'
-import { mergePacked } from './measure-sum.ts'
+import { mergePacked } from './packed-counts.ts'
 import { RollupSums } from './rollup-sums.ts'
 
 export type StoreResult =
@@ -194,7 +191,11 @@ export class Ingest {
       // here, with an older copy of the database. Refusing what came since would lose that as well.
       return { kind: 'stored', isRepeated: false, missing: batch.sequence - last - 1 }
     })
-    const added = { traffic: await addTrafficRows(tx, traffic), logs: await addLogLines(tx, logs) }
+    const minutes = minuteRowsOf(this.#db)
+    const added = {
+      traffic: await addTrafficRows(tx, minutes, traffic),
+      logs: await addLogLines(tx, logs),
+    }
     const nowMs = this.#now()
     const stored = Array.from(fresh.values(), (batch) => ({
       ...keyOfBatch(batch),
@@ -217,12 +218,13 @@ function textOf({ node, boot_id, kind }: BatchKey): string {
 /** Tells how many minute rows are new. */
 async function addTrafficRows(
   tx: TelemetryTransaction,
+  minutes: MinuteRows,
   rows: readonly TrafficRecord[],
 ): Promise<number> {
   let added = 0
   const sums = new RollupSums()
-  for (const slice of slices(mergeRows(rows))) {
-    added += await addMinutes(tx, slice)
+  for (const slice of slices(rows)) {
+    added += minutes.add(slice, mergePacked)
     for (const row of slice) sums.add(row)
     await nextTurn()
   }
@@ -239,65 +241,6 @@ async function addLogLines(
     await nextTurn()
   }
   return rows.length
-}
-
-/** Adds minute rows with different keys; tells how many are new. */
-async function addMinutes(
-  tx: TelemetryTransaction,
-  rows: readonly TrafficRecord[],
-): Promise<number> {
-  const present = new Map<string, PackedMeasures>()
-  for (const row of await findPacked(tx, rows)) {
-    present.set(keyOf(row), row)
-  }
-  const merged = rows.map((row) => {
-    const other = present.get(keyOf(row))
-    return other === undefined ? row : { ...row, ...mergedMeasures(row, other) }
-  })
-  await addTraffic(tx, merged)
-  return rows.length - present.size
-}
-
-/** A batch may hold several rows of one key; a statement may not. */
-function mergeRows(rows: readonly TrafficRecord[]): TrafficRecord[] {
-  const byKey = new Map<string, TrafficRecord>()
-  for (const row of rows) {
-    const key = keyOf(row)
-    const other = byKey.get(key)
-    byKey.set(key, other === undefined ? row : addRows(other, row))
-  }
-  return [...byKey.values()]
-}
-
-function addRows(a: TrafficRecord, b: TrafficRecord): TrafficRecord {
-  return {
-    minute_ms: a.minute_ms,
-    node: a.node,
-    router: a.router,
-    service: a.service,
-    informational: a.informational + b.informational,
-    success: a.success + b.success,
-    redirection: a.redirection + b.redirection,
-    client_error: a.client_error + b.client_error,
-    server_error: a.server_error + b.server_error,
-    none: a.none + b.none,
-    bytes_in: a.bytes_in + b.bytes_in,
-    bytes_out: a.bytes_out + b.bytes_out,
-    retries: a.retries + b.retries,
-    ...mergedMeasures(a, b),
-  }
-}
-
-function mergedMeasures(a: PackedMeasures, b: PackedMeasures): PackedMeasures {
-  return {
-    latency: mergePacked(a.latency, b.latency),
-    first_byte: mergePacked(a.first_byte, b.first_byte),
-    breakdown: mergePacked(a.breakdown, b.breakdown),
-  }
-}
-
-function keyOf(key: TrafficKey): string {
-  return `${key.minute_ms} ${key.node} ${key.router} ${key.service}`
 }
 
 function* slices<Row>(rows: readonly Row[]): Generator<readonly Row[]> {

@@ -60,10 +60,3 @@ export class MeasureSum {
     }
   }
 }
-
-export function mergePacked(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const sum = new LatencyHistogram()
-  sum.mergePacked(a)
-  sum.mergePacked(b)
-  return sum.pack()
-}

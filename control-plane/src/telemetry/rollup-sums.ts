@@ -5,7 +5,6 @@
  */
 import { findRollups, type RollupKey, type RollupRecord, saveRollups } from '../store/rollups.ts'
 import type { TelemetryTransaction, TrafficRecord } from '../store/telemetry.ts'
-import type { Measures } from '../store/telemetry-tables.ts'
 import { telemetryLimits as limits } from './limits.ts'
 import { MeasureSum } from './measure-sum.ts'
 
@@ -20,17 +19,22 @@ interface Entry {
 
 export class RollupSums {
   readonly #nodes = new Entries()
+  #last: Entry | undefined
 
   add(row: TrafficRecord): void {
-    const start = { level_ms: levelsMs.minute, start_ms: row.minute_ms }
-    const none = { node: '', router: '', service: '' }
-    this.#nodes.add({ cube: cubes.node, ...start, ...none, node: row.node }, row)
+    const { minute_ms: start_ms, node } = row
+    // A batch is many rows of one node, and nearly all of one minute.
+    if (this.#last?.key.start_ms !== start_ms || this.#last.key.node !== node) {
+      const key = { cube: cubes.node, level_ms: levelsMs.minute, start_ms, node }
+      this.#last = this.#nodes.of({ ...key, router: '', service: '' })
+    }
+    this.#last.sum.add(row)
   }
 
   async write(tx: TelemetryTransaction): Promise<void> {
     const nodes = this.#nodes.rows()
     const fleet = new Entries()
-    for (const row of nodes) fleet.add({ ...row, cube: cubes.fleet, node: '' }, row)
+    for (const row of nodes) fleet.of({ ...row, cube: cubes.fleet, node: '' }).sum.add(row)
     const minutes = [...nodes, ...fleet.rows()]
     const hours = coarser(minutes, levelsMs.hour)
     const rows = [...minutes, ...hours, ...coarser(hours, levelsMs.day)]
@@ -43,14 +47,14 @@ export class RollupSums {
 class Entries {
   readonly #byKey = new Map<string, Entry>()
 
-  add(key: RollupKey, measures: Measures): void {
+  of(key: RollupKey): Entry {
     const text = textOf(key)
     let entry = this.#byKey.get(text)
     if (entry === undefined) {
       entry = { key, sum: new MeasureSum() }
       this.#byKey.set(text, entry)
     }
-    entry.sum.add(measures)
+    return entry
   }
 
   rows(): RollupRecord[] {
@@ -62,7 +66,7 @@ function coarser(rows: readonly RollupRecord[], levelMs: number): RollupRecord[]
   const entries = new Entries()
   for (const row of rows) {
     const start_ms = Math.floor(row.start_ms / levelMs) * levelMs
-    entries.add({ ...row, level_ms: levelMs, start_ms }, row)
+    entries.of({ ...row, level_ms: levelMs, start_ms }).sum.add(row)
   }
   return entries.rows()
 }

@@ -11,7 +11,10 @@ export async function replaceFile(path: string, content: Uint8Array | string): P
 }
 
 /** Writes and flushes a new file in the same folder, for the caller to rename. */
-export async function writeBeside(path: string, content: Uint8Array | string): Promise<string> {
+export async function writeBeside(
+  path: string,
+  content: Uint8Array | string | Iterable<Uint8Array>,
+): Promise<string> {
   const beside = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const file = await open(beside, 'wx', 0o600)
   try {

@@ -1,9 +1,10 @@
 /**
  * The content of a version as the supervisor keeps it: encoded resources by kind and name. They stay bytes,
- * since the hash is over the bytes as they came and the workers decode them themselves. Digests are kept, so
- * that a delta costs what it changes and not what is there.
+ * since the hash is over the bytes as they came and the workers decode them themselves. Sets share what they have
+ * in common, so that a delta costs what it changes.
  */
 import { createHash } from 'node:crypto'
+import { digestText, LayeredMap, SortedDigests } from '@sluice/matching'
 import { Resource, type ResourceKey, ResourceKind, type Snapshot } from '@sluice/proto'
 import { reasonOf } from './errors.ts'
 
@@ -19,12 +20,6 @@ const KINDS = {
   settings: ResourceKind.SETTINGS,
 } as const
 
-interface Entry {
-  readonly bytes: Uint8Array
-  /** One character per byte, so that comparing text compares bytes. */
-  readonly digest: string
-}
-
 /** What takes one set to another. What is replaced need not be in `removed`. */
 export interface ResourceChange {
   readonly removed: readonly ResourceKey[]
@@ -39,52 +34,40 @@ interface Origin {
 
 export class ResourceSet {
   readonly #id = Symbol('set')
-  readonly #byKey: ReadonlyMap<string, Entry>
-  /** All digests, sorted. */
-  readonly #digests: readonly string[]
+  readonly #byKey: LayeredMap<Uint8Array>
+  readonly #digests: SortedDigests
   /** The delta that made it. */
   readonly #origin: Origin | undefined
 
-  private constructor(
-    byKey: ReadonlyMap<string, Entry>,
-    digests: readonly string[],
-    origin?: Origin,
-  ) {
+  private constructor(byKey: LayeredMap<Uint8Array>, digests: SortedDigests, origin?: Origin) {
     this.#byKey = byKey
     this.#digests = digests
     this.#origin = origin
   }
 
   static fromSnapshot(snapshot: Pick<Snapshot, 'resources'>): ResourceSet {
-    const byKey = new Map<string, Entry>()
+    const byKey = new Map<string, Uint8Array>()
     for (const bytes of snapshot.resources) {
       const key = keyOf(bytes)
       if (byKey.has(key)) throw new ResourceError(`two resources are ${key}`)
-      byKey.set(key, toEntry(bytes))
+      byKey.set(key, bytes)
     }
-    return new ResourceSet(byKey, Array.from(byKey.values(), ({ digest }) => digest).sort())
+    const digests = SortedDigests.empty.with(snapshot.resources.map(digestText), [])
+    return new ResourceSet(LayeredMap.of(byKey), digests)
   }
 
   /** A new set; this one stays as it is. */
-  withDelta({ removed, resources }: ResourceChange): ResourceSet {
-    const byKey = new Map(this.#byKey)
-    const gone: string[] = []
-    const take = (key: string) => {
-      const before = byKey.get(key)
-      if (before !== undefined) gone.push(before.digest)
-      byKey.delete(key)
-    }
-    const added = new Map<string, Entry>()
-    for (const { kind, name } of removed) take(`${kind}/${name}`)
-    for (const bytes of resources) {
-      const key = keyOf(bytes)
-      take(key)
-      added.set(key, toEntry(bytes))
-    }
-    for (const [key, entry] of added) byKey.set(key, entry)
-    const come = Array.from(added.values(), ({ digest }) => digest)
-    const digests = merged(this.#digests, gone.sort(), come.sort())
-    return new ResourceSet(byKey, digests, { base: this.#id, change: { removed, resources } })
+  withDelta(change: ResourceChange): ResourceSet {
+    const gone = change.removed.map(({ kind, name }) => `${kind}/${name}`)
+    const come = new Map(change.resources.map((bytes) => [keyOf(bytes), bytes]))
+    const replaced = [...new Set([...gone, ...come.keys()])].flatMap(
+      (key) => this.#byKey.get(key) ?? [],
+    )
+    const digests = this.#digests.with(
+      Array.from(come.values(), digestText),
+      replaced.map(digestText),
+    )
+    return new ResourceSet(this.#byKey.with(come, gone), digests, { base: this.#id, change })
   }
 
   /** From nothing, if `base` is undefined. At the cost of the delta where `base` is what this was made of. */
@@ -93,17 +76,19 @@ export class ResourceSet {
     if (base.#id === this.#id) return { removed: [], resources: [] }
     if (base.#id === this.#origin?.base) return this.#origin.change
     const resources: Uint8Array[] = []
-    for (const [key, { bytes, digest }] of this.#byKey) {
-      if (base.#byKey.get(key)?.digest !== digest) resources.push(bytes)
+    const removed: ResourceKey[] = []
+    for (const key of this.#byKey.keysUnlike(base.#byKey)) {
+      const before = base.#byKey.get(key)
+      const bytes = this.#byKey.get(key)
+      if (bytes !== undefined) {
+        if (before === undefined || Buffer.compare(before, bytes) !== 0) resources.push(bytes)
+      } else if (before !== undefined) removed.push(parseKey(key))
     }
-    const removed = Array.from(base.#byKey.keys())
-      .filter((key) => !this.#byKey.has(key))
-      .map(parseKey)
     return { removed, resources }
   }
 
   resources(): Uint8Array[] {
-    return Array.from(this.#byKey.values(), ({ bytes }) => bytes)
+    return [...this.#byKey.values()]
   }
 
   hasRouters(): boolean {
@@ -115,35 +100,8 @@ export class ResourceSet {
 
   /** As sluice.v1 Update.hash: the digests of the resources, sorted bytewise, hashed. */
   hash(): string {
-    return createHash('sha256').update(this.#digests.join(''), 'latin1').digest('hex')
+    return this.#digests.hash
   }
-}
-
-/** All three sorted; every one of `gone` is in `digests`. */
-function merged(
-  digests: readonly string[],
-  gone: readonly string[],
-  come: readonly string[],
-): string[] {
-  const result: string[] = []
-  let goneAt = 0
-  let comeAt = 0
-  for (const digest of digests) {
-    if (digest === gone[goneAt]) {
-      goneAt += 1
-      continue
-    }
-    for (let next = come[comeAt]; next !== undefined && next < digest; next = come[comeAt]) {
-      result.push(next)
-      comeAt += 1
-    }
-    result.push(digest)
-  }
-  return result.concat(come.slice(comeAt))
-}
-
-function toEntry(bytes: Uint8Array): Entry {
-  return { bytes, digest: createHash('sha256').update(bytes).digest('latin1') }
 }
 
 function keyOf(bytes: Uint8Array): string {

@@ -11,6 +11,7 @@ import type { Logger } from 'pino'
 import { replaceFile, syncFolder, writeBeside } from './durable-file.ts'
 import { codeOf, reasonOf, StartFailure } from './errors.ts'
 import { ResourceSet } from './resource-set.ts'
+import { encodeWhole } from './snapshot-encoding.ts'
 
 export interface StoredVersion {
   readonly version: bigint
@@ -93,11 +94,13 @@ export class VersionStore {
     }
   }
 
-  #seal(content: Uint8Array): Buffer {
+  /** In pieces: with many resources, each copy of the whole would have V8 collect all that it has. */
+  #seal(content: readonly Uint8Array[]): Uint8Array[] {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(FORMAT)
-    const sealed = Buffer.concat([cipher.update(content), cipher.final()])
-    return Buffer.concat([FORMAT, nonce, cipher.getAuthTag(), sealed])
+    const sealed = content.map((piece) => cipher.update(piece))
+    sealed.push(cipher.final())
+    return [FORMAT, nonce, cipher.getAuthTag(), ...sealed]
   }
 
   #unseal(file: Buffer): Buffer {
@@ -118,20 +121,11 @@ export class VersionStore {
   }
 }
 
-function encode(version: StoredVersion): Uint8Array {
+/** A time, and a sluice.v1 Update. */
+function encode(version: StoredVersion): Uint8Array[] {
   const appliedAt = Buffer.alloc(TIME_BYTES)
   appliedAt.writeBigUInt64BE(BigInt(version.appliedAtMs))
-  const update: Update = {
-    version: version.version,
-    hash: version.hash,
-    baseVersion: 0n,
-    baseHash: '',
-    content: {
-      $case: 'full',
-      value: { resources: version.resources.resources().map(asBuffer), emptyOnPurpose: false },
-    },
-  }
-  return Buffer.concat([appliedAt, Update.encode(update).finish()])
+  return [appliedAt, encodeWhole(version, version.resources.resources())]
 }
 
 function decode(content: Buffer): StoredVersion {
@@ -141,10 +135,6 @@ function decode(content: Buffer): StoredVersion {
   if (resources.hash() !== update.hash) throw new Error('its content does not fit its hash')
   const appliedAtMs = Number(content.readBigUInt64BE(0))
   return { version: update.version, hash: update.hash, resources, appliedAtMs }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 async function readOrMakeKey(path: string): Promise<Uint8Array> {

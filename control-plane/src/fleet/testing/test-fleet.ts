@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
+import { LayeredMap } from '@sluice/matching'
 import { CertificateAuthority } from '../../certificates/authority.ts'
 import type { PublishedVersion, VersionSource } from '../../publishing/published-version.ts'
 import { digestOf } from '../../publishing/version-hash.ts'
@@ -49,11 +50,13 @@ export class TestVersions implements VersionSource {
 
   publish(number: bigint, resources: readonly Uint8Array[] = []): PublishedVersion {
     const hash = hashOf(number)
-    const entries = new Map(
-      resources.map((encoded, index) => [
-        `router r${index}`,
-        { encoded, digest: digestOf(encoded), needs: [] },
-      ]),
+    const entries = LayeredMap.of(
+      new Map(
+        resources.map((encoded, index) => [
+          `router r${index}`,
+          { encoded, digest: digestOf(encoded), needs: [] },
+        ]),
+      ),
     )
     const view = { hash, entries, needs: this.needs, isEmptyOnPurpose: true }
     const version = { number, hash, viewFor: () => view }
