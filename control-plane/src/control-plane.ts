@@ -11,12 +11,19 @@ import { LogRaises } from './fleet/log-raises.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
 import { StageWatch } from './fleet/stage-watch.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
+import { Passwords } from './people/passwords.ts'
+import { Users } from './people/users.ts'
 import { Drafts } from './publishing/drafts.ts'
 import { Publisher } from './publishing/publisher.ts'
 import { VersionArchive } from './publishing/version-archive.ts'
 import { VersionRetention } from './publishing/version-retention.ts'
 import type { ListenAddress, Settings } from './settings.ts'
-import { DamagedDatabaseError, openDatabase, openTelemetryDatabase } from './store/database.ts'
+import {
+  DamagedDatabaseError,
+  type Database,
+  openDatabase,
+  openTelemetryDatabase,
+} from './store/database.ts'
 import { Vault, VaultError } from './store/vault.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
@@ -73,14 +80,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   cleanups.add(() => directory.release())
   const adminToken = await directory.adminToken()
   const vault = new Vault(await directory.masterKey(settings))
-  const db = await opened(directory.file('sluice.db'), openDatabase, restoreAdvice)
-  cleanups.add(() => db.destroy())
-  const telemetryDb = await opened(
-    directory.file('telemetry.db'),
-    openTelemetryDatabase,
-    telemetryAdvice,
-  )
-  cleanups.add(() => telemetryDb.destroy())
+  const { db, telemetryDb } = await openDatabases(directory, cleanups)
 
   const authority = await unsealed(() => CertificateAuthority.open({ db, vault, now }))
   await directory.writeAuthority(authority.caPem)
@@ -111,15 +111,16 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     now,
     log,
   })
-  const fleetAddress = await fleet.start(formatAddress(settings.fleet)).catch((error: unknown) => {
-    throw explain(error, `the fleet server cannot listen on ${formatAddress(settings.fleet)}`)
-  })
+  const fleetAddress = await listening('fleet server', settings.fleet, (address) =>
+    fleet.start(address),
+  )
   cleanups.add(() => fleet.stop())
 
   const stages = new StageWatch({ db, publisher, nodes, telemetry, now, log })
   cleanups.add(() => stages.stop())
   const archive = new VersionArchive(db)
   const drafts = new Drafts({ db, publisher, now })
+  const users = await openUsers(db, now, log)
   const parts = {
     db,
     publisher,
@@ -131,16 +132,17 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     logRaises,
     joinTokens,
     telemetry,
+    users,
     softwareVersion,
     now,
     log,
   }
   const admin = await AdminServer.create({ ...parts, adminToken })
   cleanups.add(() => admin.stop())
-  const { address, port } = await admin.start(settings.admin).catch((error: unknown) => {
-    throw explain(error, `the admin API cannot listen on ${formatAddress(settings.admin)}`)
+  const adminAddress = await listening('admin API', settings.admin, async () => {
+    const { address, port } = await admin.start(settings.admin)
+    return formatAddress({ host: address, port })
   })
-  const adminAddress = formatAddress({ host: address, port })
   return { adminAddress, fleetAddress }
 }
 
@@ -164,6 +166,35 @@ class Cleanups {
     if (failures.length > 0)
       throw new AggregateError(failures, 'the control plane did not end cleanly')
   }
+}
+
+async function openDatabases(directory: DataDirectory, cleanups: Cleanups) {
+  const db = await opened(directory.file('sluice.db'), openDatabase, restoreAdvice)
+  cleanups.add(() => db.destroy())
+  const telemetryFile = directory.file('telemetry.db')
+  const telemetryDb = await opened(telemetryFile, openTelemetryDatabase, telemetryAdvice)
+  cleanups.add(() => telemetryDb.destroy())
+  return { db, telemetryDb }
+}
+
+/** Resolves with the address that was bound. */
+async function listening(
+  what: string,
+  wanted: ListenAddress,
+  start: (address: string) => Promise<string>,
+): Promise<string> {
+  try {
+    return await start(formatAddress(wanted))
+  } catch (error) {
+    throw explain(error, `the ${what} cannot listen on ${formatAddress(wanted)}`)
+  }
+}
+
+async function openUsers(db: Database, now: () => number, log: Logger): Promise<Users> {
+  const users = new Users({ db, passwords: new Passwords(), now })
+  const isEmpty = (await users.list()).length === 0
+  if (isEmpty) log.info('there is no user yet: sluice user add NAME --role admin')
+  return users
 }
 
 async function opened<T>(

@@ -4,9 +4,11 @@ import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
+import { Sessions } from '../people/sessions.ts'
 import { PreconditionFailed } from '../publishing/preconditions.ts'
+import { installAccessRules } from './access.ts'
 import { applyRoutes } from './apply-routes.ts'
-import { requireCredentials } from './authentication.ts'
+import { Authentication } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { bundleRoutes } from './bundle-routes.ts'
 import { ConfigurationWriter } from './configuration-writer.ts'
@@ -29,12 +31,12 @@ import { present } from './representation.ts'
 import { resourceRoutes } from './resource-routes.ts'
 import { responses } from './schemas.ts'
 import { sessionRoutes, signInRoute } from './session-routes.ts'
-import { Sessions } from './sessions.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { stageRoutes } from './stage-routes.ts'
 import { statusRoutes } from './status-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 import { transferRoutes } from './transfer-routes.ts'
+import { userRoutes } from './user-routes.ts'
 import { makeValidatorCompiler, SchemaMismatch, toApiError } from './validation.ts'
 import { versionRoutes } from './version-routes.ts'
 
@@ -76,27 +78,32 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
     const took = Math.round(reply.elapsedTime)
     request.log.debug({ method, url, status: reply.statusCode, tookMs: took }, 'answered')
   })
+  installAccessRules(app)
   await app.register(fastifySwagger, openApi(options.softwareVersion))
   await app.register(fastifySwaggerUi, { routePrefix: '/api/docs' })
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger())
   app.get('/healthz', { schema: getHealth }, () => ({ status: 'ok' }))
   await app.register(fastifyCookie)
   const sessions = new Sessions(options)
+  const authentication = new Authentication(options.adminToken, sessions)
   await app.register(async (metrics) => {
-    metrics.addHook('onRequest', requireCredentials(options.adminToken, sessions))
+    metrics.addHook('onRequest', authentication.require)
     await metrics.register(metricsRoutes, options)
   })
-  await app.register(signInRoute, { sessions, prefix: '/api/v1' })
-  await app.register(versionOne, { ...options, sessions, prefix: '/api/v1' })
+  await app.register(signInRoute, { ...options, sessions, authentication, prefix: '/api/v1' })
+  await app.register(versionOne, { ...options, sessions, authentication, prefix: '/api/v1' })
   await serveDashboard(app)
   return app
 }
 
 async function versionOne(
   app: FastifyInstance,
-  options: AdminApiOptions & { readonly sessions: Sessions },
+  options: AdminApiOptions & {
+    readonly sessions: Sessions
+    readonly authentication: Authentication
+  },
 ): Promise<void> {
-  app.addHook('onRequest', requireCredentials(options.adminToken, options.sessions))
+  app.addHook('onRequest', options.authentication.require)
   // Within the prefix, so that the token is asked for first.
   app.setNotFoundHandler(refuseUnknownRoute)
   const {
@@ -109,6 +116,7 @@ async function versionOne(
     logRaises,
     joinTokens,
     telemetry,
+    users,
     sessions,
     softwareVersion,
     now,
@@ -125,6 +133,7 @@ async function versionOne(
     logRaises,
     joinTokens,
     telemetry,
+    users,
     sessions,
     softwareVersion,
     now,
@@ -150,6 +159,7 @@ async function versionOne(
   await app.register(logRaiseRoutes, parts)
   await app.register(statusRoutes, parts)
   await app.register(sessionRoutes, parts)
+  await app.register(userRoutes, parts)
   await app.register(eventRoutes, parts)
 }
 

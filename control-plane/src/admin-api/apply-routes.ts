@@ -6,8 +6,8 @@ import { limits } from '../model/limits.ts'
 import type { Change } from '../publishing/changes.ts'
 import { prunings } from '../publishing/prunings.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
+import { principalOf } from './access.ts'
 import { ApplyAnswer, PlanAnswer } from './change-schemas.ts'
-import { author } from './configuration-writer.ts'
 import type { AdminApiParts } from './parts.ts'
 import { CreateHeaders, responses, WriteQuery } from './schemas.ts'
 
@@ -64,8 +64,12 @@ export const applyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
       return writer.writeAll(request, reply, { changes: changesOf(body), message })
     },
   )
-  app.post('/plan', { schema: postPlan, config: { locate: locateInList } }, ({ body }) =>
-    publisher.plan({ author, message: '', changes: changesOf(body) }),
+  app.post('/plan', { schema: postPlan, config: { locate: locateInList } }, (request) =>
+    publisher.plan({
+      author: principalOf(request).name,
+      message: '',
+      changes: changesOf(request.body),
+    }),
   )
 }
 

@@ -10,11 +10,9 @@ import type { Precondition } from '../publishing/preconditions.ts'
 import type { ChangeRequest, Publication } from '../publishing/publication.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
 import type { Publisher } from '../publishing/publisher.ts'
+import { guardOf, principalOf } from './access.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { preconditionsOf } from './precondition-headers.ts'
-
-/** There is one token, so there is one name. */
-export const author = 'admin'
 
 interface WriteQuery {
   readonly draft?: string
@@ -70,14 +68,14 @@ export class ConfigurationWriter {
     const stage = await this.stageOf(request)
     if (draft !== undefined) {
       if (stage !== undefined) throw new Refusal('malformed', [stageOfDraft])
-      const outcome = await this.#drafts.write(draft, { ...wanted, author })
+      const outcome = await this.#drafts.write(draft, { ...wanted, ...byWhom(request) })
       reply.header('sluice-draft', draft)
       return outcome
     }
     const alongside = this.#keys.receipt(request)
     const publication = await this.#publisher.publish({
       ...wanted,
-      author,
+      ...byWhom(request),
       stage,
       message: messageOf(request) ?? wanted.message,
       ...(alongside !== undefined && { alongside }),
@@ -101,6 +99,12 @@ export class ConfigurationWriter {
     const { draft } = query as WriteQuery
     return draft === undefined ? this.#publisher.state : this.#drafts.state(draft)
   }
+}
+
+/** Who is the author of a change, and what keeps them from changing what they may not. */
+export function byWhom(request: FastifyRequest) {
+  const principal = principalOf(request)
+  return { author: principal.name, guard: guardOf(principal) }
 }
 
 /** What the request says it is for. */

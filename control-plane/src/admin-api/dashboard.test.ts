@@ -1,6 +1,7 @@
 /** Sign-in and events of the dashboard, over HTTP. */
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { peopleLimits } from '../people/limits.ts'
 import { apiLimits } from './limits.ts'
 import { RunningControlPlane } from './testing/running-control-plane.ts'
 
@@ -58,7 +59,7 @@ it('a session that was closed, or is too old, counts for nothing', async () => {
   ).toBe(204)
   expect((await send('GET', '/status', closed)).status).toBe(401)
   const old = await openSession()
-  running.clockOffsetMs = apiLimits.sessionAgeMs
+  running.clockOffsetMs = peopleLimits.sessionAgeMs
   const answer = await send('GET', '/status', old)
   running.clockOffsetMs = 0
   expect(answer.status).toBe(401)

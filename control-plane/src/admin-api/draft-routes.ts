@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { ApplyAnswer, DraftAnswer, DraftCheckAnswer, DraftSummarySchema } from './change-schemas.ts'
-import { author, messageOf } from './configuration-writer.ts'
+import { byWhom, messageOf } from './configuration-writer.ts'
 import type { AdminApiParts } from './parts.ts'
 import { MessageQuery, pageOf, NameParameters as params, responses } from './schemas.ts'
 
@@ -49,7 +49,7 @@ export const draftRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     const { name } = request.params
     const message = messageOf(request) ?? `publish draft ${name}`
     const stage = await writer.stageOf(request)
-    const publication = await drafts.publish(name, { author, message, stage })
+    const publication = await drafts.publish(name, { ...byWhom(request), message, stage })
     reply.header('sluice-version', publication.version)
     return publication
   })

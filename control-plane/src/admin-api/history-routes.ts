@@ -1,6 +1,7 @@
 /** Whether nodes are ahead of this control plane, as after an older backup was restored, and the way on. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { principalOf } from './access.ts'
 import type { AdminApiParts } from './parts.ts'
 import { responses } from './schemas.ts'
 
@@ -42,8 +43,8 @@ export const historyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     }
   }
   app.get('/history', { schema: getHistory }, answer)
-  app.post('/history/accept', { schema: acceptHistory }, async () => {
-    await history.accept(publisher, 'admin')
+  app.post('/history/accept', { schema: acceptHistory }, async (request) => {
+    await history.accept(publisher, principalOf(request).name)
     return answer()
   })
 }

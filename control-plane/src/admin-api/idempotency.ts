@@ -121,8 +121,8 @@ export class IdempotencyKeys {
   }
 }
 
-function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
+function fingerprintOf({ method, url, body, principal }: FastifyRequest): Buffer {
   return createHash('sha256')
-    .update(JSON.stringify([method, url, body ?? null]))
+    .update(JSON.stringify([method, url, body ?? null, principal?.name ?? '']))
     .digest()
 }

@@ -5,10 +5,6 @@ export const apiLimits = Object.freeze({
   bodyBytesMax: 4_194_304,
   /** Of an import, which holds everything at once. */
   importBytesMax: 67_108_864,
-  /** From sign-in; then a browser has to sign in again. */
-  sessionAgeMs: 43_200_000,
-  /** More sign out whoever signed in first. */
-  sessionsMax: 1_000,
   /** Browsers that listen to events at the same time; more get 429. */
   eventReadersMax: 64,
   eventHeartbeatMs: 15_000,

@@ -11,8 +11,13 @@ export function openApi(version: string): SwaggerOptions {
         description:
           'Every write publishes a version of the whole configuration; its answer has the number in the header Sluice-Version. Errors are problem details (RFC 9457).',
       },
-      components: { securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } } },
-      security: [{ adminToken: [] }],
+      components: {
+        securitySchemes: {
+          token: { type: 'http', scheme: 'bearer' },
+          session: { type: 'apiKey', in: 'cookie', name: 'sluice_session' },
+        },
+      },
+      security: [{ token: [] }, { session: [] }],
     },
     transformObject: (document) =>
       'openapiObject' in document ? hoistSchemas(document.openapiObject) : document.swaggerObject,

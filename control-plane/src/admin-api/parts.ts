@@ -5,13 +5,14 @@ import type { JoinTokens } from '../fleet/join-tokens.ts'
 import type { LogRaises } from '../fleet/log-raises.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { StageWatch } from '../fleet/stage-watch.ts'
+import type { Sessions } from '../people/sessions.ts'
+import type { Users } from '../people/users.ts'
 import type { Drafts } from '../publishing/drafts.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { VersionArchive } from '../publishing/version-archive.ts'
 import type { Database } from '../store/database.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfigurationWriter } from './configuration-writer.ts'
-import type { Sessions } from './sessions.ts'
 
 export interface AdminApiOptions {
   readonly adminToken: string
@@ -26,6 +27,7 @@ export interface AdminApiOptions {
   readonly logRaises: LogRaises
   readonly joinTokens: JoinTokens
   readonly telemetry: Telemetry
+  readonly users: Users
   readonly softwareVersion: string
   readonly now: () => number
   readonly log: Logger

@@ -36,19 +36,21 @@ const refusals: Record<RefusalCode, Definition> = {
   'name-taken': { slug: 'name-taken', title: 'The name is taken', status: 409 },
   conflict: { slug: 'conflict', title: 'The draft conflicts with what was published', status: 409 },
   staged: { slug: 'stage-open', title: 'A version is being published in stages', status: 409 },
+  forbidden: { slug: 'forbidden', title: 'The request is not allowed', status: 403 },
+  'too-many': { slug: 'too-many', title: 'Too many of these at the same time', status: 429 },
   referenced: { slug: 'still-referenced', title: 'The resource is still used', status: 409 },
 }
 
 const statuses: Record<number, Definition> = {
   400: refusals.malformed,
-  401: { slug: 'unauthorized', title: 'The admin token is missing or wrong', status: 401 },
-  403: { slug: 'forbidden', title: 'The request is not from the dashboard', status: 403 },
+  401: { slug: 'unauthorized', title: 'The credentials are missing or wrong', status: 401 },
+  403: refusals.forbidden,
   404: refusals['not-found'],
   409: { slug: 'idempotency-conflict', title: 'The Idempotency-Key is in use', status: 409 },
   422: { slug: 'idempotency-mismatch', title: 'The Idempotency-Key was used', status: 422 },
   413: { slug: 'too-large', title: 'The request is too large', status: 413 },
   414: { slug: 'too-large', title: 'The request is too large', status: 414 },
-  429: { slug: 'too-many', title: 'Too many of these at the same time', status: 429 },
+  429: refusals['too-many'],
   415: { slug: 'unsupported-media-type', title: 'The media type is not supported', status: 415 },
 }
 

@@ -150,7 +150,9 @@ export function responses(
   ...failures: readonly number[]
 ): Record<number, TSchema> {
   const content = { 'application/problem+json': { schema: ProblemDetailsSchema } }
-  const refused = failures.map((status) => [
+  // Whoever needs credentials may have some that do not suffice.
+  const all = failures.includes(401) ? [...failures, 403] : failures
+  const refused = all.map((status) => [
     status,
     { description: reasons[status] ?? 'failure', content },
   ])
@@ -165,7 +167,8 @@ export function responses(
 
 const reasons: Record<number, string> = {
   400: 'the request is malformed',
-  401: 'the admin token is missing or wrong',
+  401: 'the credentials are missing or wrong',
+  403: 'the role does not allow it, or a write with a session came without its token',
   404: 'there is nothing of that name',
   409: 'the name is taken, the resource is still used, or the draft conflicts',
   412: 'the resource is not as expected; `current` has it',

@@ -1,7 +1,7 @@
 /** Versions that are at some nodes first: how they do, and what an operator decides. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { author } from './configuration-writer.ts'
+import { principalOf } from './access.ts'
 import type { AdminApiParts } from './parts.ts'
 import { pageOf, responses, Time } from './schemas.ts'
 
@@ -65,8 +65,8 @@ export const stageRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app,
     return { items, total: items.length }
   }
   const decide = {
-    promote: () => stages.promote(author),
-    withdraw: () => stages.withdraw(author),
+    promote: (author: string) => stages.promote(author),
+    withdraw: (author: string) => stages.withdraw(author),
     pause: () => stages.pause(true),
     resume: () => stages.pause(false),
   }
@@ -77,8 +77,8 @@ export const stageRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app,
       description: decisions[decision],
       response: responses({ 200: pageOf(StageSchema) }, 401, 404),
     }
-    app.post(`/stages/open/${decision}`, { schema }, async () => {
-      await decide[decision]()
+    app.post(`/stages/open/${decision}`, { schema }, async (request) => {
+      await decide[decision](principalOf(request).name)
       return answer()
     })
   }

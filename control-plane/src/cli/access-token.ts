@@ -1,4 +1,4 @@
-/** Where the admin token comes from: --token-file, else SLUICE_TOKEN, SLUICE_TOKEN_FILE, the local default. */
+/** Where the token comes from: --token-file, else SLUICE_TOKEN, SLUICE_TOKEN_FILE, the local default. */
 import { readFileSync } from 'node:fs'
 import { CommandFailure, exitCodes } from './failures.ts'
 
@@ -31,7 +31,7 @@ function readToken(path: string): string {
   } catch (error) {
     throw new CommandFailure(
       exitCodes.usage,
-      `cannot read the admin token file ${path}: ${reasonOf(error)}; name another with --token-file, ` +
+      `cannot read the token file ${path}: ${reasonOf(error)}; name another with --token-file, ` +
         'SLUICE_TOKEN_FILE or SLUICE_TOKEN',
       { cause: error },
     )
@@ -40,7 +40,7 @@ function readToken(path: string): string {
 
 function checked(token: string, origin: string): AccessToken {
   if (!tokenForm.test(token)) {
-    throw new CommandFailure(exitCodes.usage, `${origin} does not hold an admin token`)
+    throw new CommandFailure(exitCodes.usage, `${origin} does not hold a token`)
   }
   return { token, origin }
 }

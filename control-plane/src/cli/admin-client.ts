@@ -39,7 +39,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export class AdminClient {
   readonly #base: URL
@@ -160,7 +160,7 @@ export class AdminClient {
     if (status === 401) {
       return new CommandFailure(
         exitCodes.refused,
-        `the control plane at ${this.#base.origin} does not accept the admin token from ` +
+        `the control plane at ${this.#base.origin} does not accept the token from ` +
           this.#accessToken.origin,
       )
     }

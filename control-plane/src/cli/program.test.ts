@@ -125,6 +125,8 @@ it.each([
   [['nodes'], /^NAME +STATE/],
   [['history'], /no node is ahead of it$/],
   [['token', 'list'], /^ID +EXPIRES/],
+  [['user', 'list'], /^NAME +ROLE/],
+  [['session', 'list'], /^ID +USER/],
   [['versions'], /^VERSION +CREATED/],
   [['traffic', '--by', 'node', '--step', '1m'], /^NODE +TIME +REQUESTS/],
   [['logs', '--from', '1h'], /^TIME +NODE +STATUS/],
@@ -147,6 +149,28 @@ it('shows what one version held as YAML documents', async () => {
     labels: {},
     logs: { perSecondPerNode: 7 },
     versions: { countMax: 1_000, daysMax: 365 },
+  })
+})
+
+it('adds a user, changes the role and the password, disables and removes it', async () => {
+  const added = await sluice(['user', 'add', 'grace', '--role', 'editor'])
+  expect(added.output).toMatch(/^user grace added as editor\npassword: \S{24}$/)
+  const file = join(dataDir, 'password')
+  await writeFile(file, 'a password of a file\n')
+  const changes = [
+    [['role', 'grace', 'viewer'], 'user grace is viewer'],
+    [['password', 'grace', '--password-file', file], 'user grace has a new password'],
+    [['disable', 'grace'], 'user grace disabled'],
+  ] as const
+  for (const [words, output] of changes) {
+    expect(await sluice(['user', ...words])).toMatchObject({ code: 0, output })
+  }
+  expect((await sluice(['user', 'list'])).output).toMatch(/\ngrace +viewer +disabled +\S/)
+  expect(await sluice(['user', 'role', 'grace', 'queen'])).toMatchObject({ code: 1 })
+  expect((await sluice(['user', 'remove', 'grace'])).output).toBe('user grace removed')
+  expect(await sluice(['user', 'remove', 'grace'])).toMatchObject({
+    code: 1,
+    errors: 'there is no user "grace"',
   })
 })
 
@@ -173,7 +197,7 @@ describe('exit codes', () => {
   it('a wrong token ends with 1 and names where the token came from', async () => {
     expect(await sluice(['status'], { SLUICE_TOKEN: 'wrong' })).toMatchObject({
       code: 1,
-      errors: expect.stringContaining('does not accept the admin token from SLUICE_TOKEN'),
+      errors: expect.stringContaining('does not accept the token from SLUICE_TOKEN'),
     })
   })
 

@@ -10,11 +10,13 @@ import { addHistoryCommands } from './commands/history.ts'
 import { addLogCommands } from './commands/logs.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
+import { addSessionCommands } from './commands/sessions.ts'
 import { addStageCommands } from './commands/stages.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTokenCommands } from './commands/tokens.ts'
 import { addTrafficCommands } from './commands/traffic.ts'
 import { addTransferCommands } from './commands/transfer.ts'
+import { addUserCommands } from './commands/users.ts'
 import { addVersionCommands } from './commands/versions.ts'
 import { CommandFailure, exitCodes } from './failures.ts'
 import type { RunAction } from './session.ts'
@@ -93,6 +95,8 @@ function buildProgram(
   addNodeCommands(program, run)
   addHistoryCommands(program, run)
   addTokenCommands(program, run)
+  addUserCommands(program, run)
+  addSessionCommands(program, run)
   addVersionCommands(program, run)
   addStageCommands(program, run)
   addDraftCommands(program, run)

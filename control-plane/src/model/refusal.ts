@@ -13,6 +13,9 @@ export type RefusalCode =
   | 'conflict'
   /** A version is at some nodes first, and nothing is published until that has ended. */
   | 'staged'
+  /** Whoever asks may not do it. */
+  | 'forbidden'
+  | 'too-many'
 
 export class Refusal extends Error {
   override readonly name = 'Refusal'

@@ -22,6 +22,7 @@ import {
 } from '../store/drafts.ts'
 import type { Change } from './changes.ts'
 import { conflictProblem, type DraftChange, readChange } from './draft-view.ts'
+import { requirePermission } from './guard.ts'
 import { requirePreconditions } from './preconditions.ts'
 import type { ChangeOutcome, ChangeRequest, Publication } from './publication.ts'
 import type { PublishedState } from './published-state.ts'
@@ -54,7 +55,7 @@ export interface DraftCheck {
   readonly warnings: readonly Problem[]
 }
 
-type DraftRequest = Pick<ChangeRequest, 'author' | 'preconditions'> & {
+type DraftRequest = Pick<ChangeRequest, 'author' | 'preconditions' | 'guard'> & {
   readonly changes: readonly Change[] | ((state: PublishedState) => readonly Change[])
 }
 
@@ -151,13 +152,14 @@ export class Drafts {
     })
   }
 
-  async #write(name: string, { author, changes, preconditions = [] }: DraftRequest) {
+  async #write(name: string, { author, changes, preconditions = [], guard }: DraftRequest) {
     const row = await findDraft(this.#db, name)
     await this.#requireRoom(row)
     const state = this.#stateWith(await this.#changes(name))
     requirePreconditions(preconditions, state)
     const wanted = typeof changes === 'function' ? changes(state) : changes
     const { resources, removed } = await this.#publisher.resolve(wanted, state)
+    if (guard !== undefined) requirePermission(guard, { put: resources, removed }, state)
     const nowMs = this.#now()
     const ids = [...resources.map(idOf), ...removed]
     const bodies = new Map(resources.map((resource) => [keyOf(idOf(resource)), resource]))

@@ -6,6 +6,7 @@ import type { Problem } from '../model/kinds.ts'
 import type { Resource } from '../model/resources.ts'
 import type { StagePlan } from '../model/stage-plan.ts'
 import type { Change } from './changes.ts'
+import type { Guard } from './guard.ts'
 import type { PrivateKey } from './key-ring.ts'
 import type { Precondition } from './preconditions.ts'
 import type { Candidate } from './preparation.ts'
@@ -22,6 +23,8 @@ export interface ChangeRequest {
   readonly keys?: readonly PrivateKey[]
   /** What is stored in the transaction of the version, or not at all. */
   readonly alongside?: Alongside
+  /** Left out: everything may be changed. */
+  readonly guard?: Guard
   /** To some nodes first. */
   readonly stage?: StagePlan | undefined
 }

@@ -24,6 +24,7 @@ import { insertStage, updateStage } from '../store/stages.ts'
 import type { Vault } from '../store/vault.ts'
 import { CertificateDesk, isDueForRenewal } from './certificates.ts'
 import { type Change, resolveChanges } from './changes.ts'
+import { requirePermission } from './guard.ts'
 import { KeyRing, type PrivateKey } from './key-ring.ts'
 import { loadOpenStage, type OpenStage, toStageRow } from './open-stage.ts'
 import { requirePreconditions } from './preconditions.ts'
@@ -278,6 +279,7 @@ export class Publisher implements VersionSource {
     changes,
     keys: given = [],
     preconditions = [],
+    guard,
   }: ChangeRequest): Promise<Decision> {
     this.#requireNoStage()
     const before = this.state
@@ -290,9 +292,14 @@ export class Publisher implements VersionSource {
       given,
     })
     const { removed } = resolved
+    const put = candidates.filter((candidate) => !isUnchanged(candidate, before))
+    if (guard !== undefined) {
+      const resources = put.map(({ resource }) => resource)
+      requirePermission(guard, { put: resources, removed }, before)
+    }
     return {
       candidates,
-      put: candidates.filter((candidate) => !isUnchanged(candidate, before)),
+      put,
       removed,
       keys,
       outcomes: [

@@ -16,16 +16,17 @@ import * as history003 from './migrations/003-history.ts'
 import * as delivery004 from './migrations/004-delivery.ts'
 import * as stages005 from './migrations/005-stages.ts'
 import * as sessions006 from './migrations/006-sessions.ts'
+import * as people007 from './migrations/007-people.ts'
 import { MinuteRows } from './minute-rows.ts'
+import type { PeopleTables } from './people-tables.ts'
 import { PreparedStatements } from './prepared-statements.ts'
-import type { SessionTables } from './session-tables.ts'
 import { KeptSqliteDialect } from './sqlite-dialect.ts'
 import * as telemetry001 from './telemetry-migrations/001-telemetry.ts'
 import * as analytics002 from './telemetry-migrations/002-analytics.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
 /** The tables of sluice.db. */
-export interface Tables extends ConfigurationTables, FleetTables, HistoryTables, SessionTables {}
+export interface Tables extends ConfigurationTables, FleetTables, HistoryTables, PeopleTables {}
 
 export type Database = Kysely<Tables>
 export type TelemetryDatabase = Kysely<TelemetryTables>
@@ -48,6 +49,7 @@ export async function openDatabase(file: string): Promise<Database> {
     '004-delivery': delivery004,
     '005-stages': stages005,
     '006-sessions': sessions006,
+    '007-people': people007,
   })
   return db
 }

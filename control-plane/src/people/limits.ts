@@ -1,0 +1,23 @@
+/** The bounds of what people and their sign-ins may take. */
+import assert from 'node:assert'
+
+export const peopleLimits = Object.freeze({
+  usersMax: 1_000,
+  passwordCharactersMin: 12,
+  passwordCharactersMax: 1_024,
+  /** Each takes 32 MiB and a core while it is made. */
+  hashesAtOnceMax: 2,
+  /** More sign-ins are answered 429. */
+  hashesWaitingMax: 32,
+  /** From sign-in; then a browser has to sign in again, however busy it is. */
+  sessionAgeMs: 604_800_000,
+  /** Without a request. */
+  sessionIdleMs: 43_200_000,
+  /** How exactly the last use of a session is known. */
+  usedSavedMs: 60_000,
+  /** More sign out whoever signed in first. */
+  sessionsMax: 1_000,
+})
+
+assert(peopleLimits.usedSavedMs < peopleLimits.sessionIdleMs, 'use is saved before it is idleness')
+assert(peopleLimits.sessionIdleMs < peopleLimits.sessionAgeMs, 'idleness ends a session early')

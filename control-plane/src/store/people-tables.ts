@@ -1,0 +1,29 @@
+/** The rows of the tables that 007-people makes. */
+export interface PeopleTables {
+  user: UserTable
+  session: SessionTable
+}
+
+export interface UserTable {
+  name: string
+  role: 'admin' | 'editor' | 'viewer'
+  /** As people/passwords.ts writes it. */
+  password: string
+  is_disabled: 0 | 1
+  created_at_ms: number
+  password_changed_at_ms: number
+}
+
+export interface SessionTable {
+  /** SHA-256 of the secret in the cookie: the secret itself is never stored. */
+  secret_hash: Uint8Array
+  /** What the session is called in lists. */
+  id: string
+  /** Null: whoever signed in has the admin token. */
+  user: string | null
+  /** Of the browser that signed in. */
+  address: string
+  created_at_ms: number
+  used_at_ms: number
+  expires_at_ms: number
+}
