@@ -3,29 +3,15 @@
  * rule here cannot be registered, so none is open by being forgotten.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { describe, type Kind, type Problem } from '../model/kinds.ts'
+import type { Kind, Problem } from '../model/kinds.ts'
 import { isAtLeast, type Principal, type Role } from '../people/principal.ts'
+import { type Access, type AccessKind, covers, coversChange } from '../people/scopes.ts'
 import type { Guard } from '../publishing/guard.ts'
 import { ApiError } from './problem-details.ts'
 
-/** What a route reads or writes. */
-export type AccessKind =
-  | Kind
-  /** Several resources, each looked at by itself before it is written. */
-  | 'resources'
-  /** Everything that is configured, and what becomes of it. */
-  | 'configuration'
-  | 'node'
-  | 'join-token'
-  | 'traffic'
-  | 'log'
-  | 'user'
-  /** What everybody may know, and their own session. */
-  | 'status'
-
 export interface AccessRule {
   readonly kind: AccessKind
-  readonly access: 'read' | 'write'
+  readonly access: Access
   readonly least: Role | ((request: FastifyRequest) => Role)
 }
 
@@ -100,6 +86,9 @@ const rules: Readonly<Record<string, AccessRule | 'open'>> = {
   'POST /users': write('user', 'admin'),
   'PATCH /users/:name': write('user', 'admin'),
   'DELETE /users/:name': write('user', 'admin'),
+  'GET /api-tokens': { ...read('user'), least: 'admin' },
+  'POST /api-tokens': write('user', 'admin'),
+  'DELETE /api-tokens/:name': write('user', 'admin'),
   'GET /status': read('status'),
   'GET /events': read('status'),
   'POST /session': 'open',
@@ -141,8 +130,13 @@ export function requireAllowed(request: FastifyRequest, principal: Principal): v
   // A path that is no route is answered 404.
   if (rule === undefined) return
   const least = typeof rule.least === 'function' ? rule.least(request) : rule.least
-  if (isAtLeast(principal.role, least)) return
-  throw new ApiError(403, `this needs the role ${least}; ${principal.name} has ${principal.role}`)
+  const { name, role, scopes } = principal
+  if (!isAtLeast(role, least)) {
+    throw new ApiError(403, `this needs the role ${least}; ${name} has ${role}`)
+  }
+  if (scopes !== undefined && !covers(scopes, rule.kind, rule.access)) {
+    throw new ApiError(403, `this is in none of the scopes of ${name}`)
+  }
 }
 
 /** Of a request to a route that is not open to all. */
@@ -152,11 +146,22 @@ export function principalOf({ principal }: FastifyRequest): Principal {
 }
 
 /** What keeps a principal from changing single resources, however the request came to name them. */
-export function guardOf(principal: Principal): Guard {
-  return ({ kind, name }): Problem | undefined => {
-    if (kind !== 'settings' || isAtLeast(principal.role, 'admin')) return undefined
-    const reason = `${describe(kind, name)} may be changed by the role admin alone`
+export function guardOf({ name: who, role, scopes }: Principal): Guard {
+  return ({ kind, name }, before, after): Problem | undefined => {
+    if (kind === 'settings' && !isAtLeast(role, 'admin')) {
+      return { kind, name, field: '', reason: 'may be changed by the role admin alone' }
+    }
+    if (scopes === undefined || coversChange(scopes, kind, before, after)) return undefined
+    const reason = `is in no scope in which ${who} may write, with its labels before and after`
     return { kind, name, field: '', reason }
+  }
+}
+
+/** The same for what is only shown. */
+export function viewGuardOf({ name: who, scopes }: Principal): Guard {
+  return ({ kind, name }): Problem | undefined => {
+    if (scopes === undefined || covers(scopes, kind, 'read')) return undefined
+    return { kind, name, field: '', reason: `is in none of the scopes of ${who}` }
   }
 }
 

@@ -4,9 +4,11 @@ import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Type } from 'typebox'
+import { ApiTokens } from '../people/api-tokens.ts'
 import { Sessions } from '../people/sessions.ts'
 import { PreconditionFailed } from '../publishing/preconditions.ts'
 import { installAccessRules } from './access.ts'
+import { apiTokenRoutes } from './api-token-routes.ts'
 import { applyRoutes } from './apply-routes.ts'
 import { Authentication } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
@@ -85,23 +87,28 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   app.get('/healthz', { schema: getHealth }, () => ({ status: 'ok' }))
   await app.register(fastifyCookie)
   const sessions = new Sessions(options)
-  const authentication = new Authentication(options.adminToken, sessions)
+  const apiTokens = new ApiTokens(options)
+  const authentication = new Authentication({ ...options, sessions, apiTokens })
   await app.register(async (metrics) => {
     metrics.addHook('onRequest', authentication.require)
     await metrics.register(metricsRoutes, options)
   })
   await app.register(signInRoute, { ...options, sessions, authentication, prefix: '/api/v1' })
-  await app.register(versionOne, { ...options, sessions, authentication, prefix: '/api/v1' })
+  await app.register(versionOne, {
+    ...options,
+    sessions,
+    apiTokens,
+    authentication,
+    prefix: '/api/v1',
+  })
   await serveDashboard(app)
   return app
 }
 
 async function versionOne(
   app: FastifyInstance,
-  options: AdminApiOptions & {
-    readonly sessions: Sessions
-    readonly authentication: Authentication
-  },
+  options: AdminApiOptions &
+    Pick<AdminApiParts, 'sessions' | 'apiTokens'> & { readonly authentication: Authentication },
 ): Promise<void> {
   app.addHook('onRequest', options.authentication.require)
   // Within the prefix, so that the token is asked for first.
@@ -118,6 +125,7 @@ async function versionOne(
     telemetry,
     users,
     sessions,
+    apiTokens,
     softwareVersion,
     now,
   } = options
@@ -135,6 +143,7 @@ async function versionOne(
     telemetry,
     users,
     sessions,
+    apiTokens,
     softwareVersion,
     now,
     writer: new ConfigurationWriter({ publisher, drafts, keys, stages }),
@@ -160,6 +169,7 @@ async function versionOne(
   await app.register(statusRoutes, parts)
   await app.register(sessionRoutes, parts)
   await app.register(userRoutes, parts)
+  await app.register(apiTokenRoutes, parts)
   await app.register(eventRoutes, parts)
 }
 

@@ -6,7 +6,7 @@ import { limits } from '../model/limits.ts'
 import type { Change } from '../publishing/changes.ts'
 import { prunings } from '../publishing/prunings.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
-import { principalOf } from './access.ts'
+import { principalOf, viewGuardOf } from './access.ts'
 import { ApplyAnswer, PlanAnswer } from './change-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
 import { CreateHeaders, responses, WriteQuery } from './schemas.ts'
@@ -66,7 +66,8 @@ export const applyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   )
   app.post('/plan', { schema: postPlan, config: { locate: locateInList } }, (request) =>
     publisher.plan({
-      author: principalOf(request).name,
+      author: '',
+      guard: viewGuardOf(principalOf(request)),
       message: '',
       changes: changesOf(request.body),
     }),

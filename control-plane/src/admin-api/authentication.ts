@@ -1,6 +1,7 @@
 /** Finds out who makes a request, by a token or the cookie of a session, and asks the rule of its route. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { ApiTokens } from '../people/api-tokens.ts'
 import { ADMIN_NAME, type Principal } from '../people/principal.ts'
 import type { Sessions } from '../people/sessions.ts'
 import { requireAllowed } from './access.ts'
@@ -18,10 +19,16 @@ const adminByToken: Principal = Object.freeze({
 export class Authentication {
   readonly #adminToken: Buffer
   readonly #sessions: Sessions
+  readonly #apiTokens: ApiTokens
 
-  constructor(adminToken: string, sessions: Sessions) {
-    this.#adminToken = digest(adminToken)
-    this.#sessions = sessions
+  constructor(parts: {
+    readonly adminToken: string
+    readonly sessions: Sessions
+    readonly apiTokens: ApiTokens
+  }) {
+    this.#adminToken = digest(parts.adminToken)
+    this.#sessions = parts.sessions
+    this.#apiTokens = parts.apiTokens
   }
 
   isAdminToken(token: string): boolean {
@@ -38,7 +45,7 @@ export class Authentication {
   }
 
   async #ofToken(token: string): Promise<Principal | undefined> {
-    return this.isAdminToken(token) ? adminByToken : undefined
+    return this.isAdminToken(token) ? adminByToken : this.#apiTokens.find(token)
   }
 
   /** A write with a session must also show the session's token, which only our own page can read. */

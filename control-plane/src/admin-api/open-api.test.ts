@@ -145,6 +145,15 @@ it('describes every answer as it is', async () => {
   await call('post', `${v1}/session/password`, { current: 'x', next: 'y' })
   await call('get', `${v1}/sessions`)
   await call('delete', `${v1}/sessions/x`, undefined, `${v1}/sessions/{id}`)
+  const apiToken = { name: 't', role: 'viewer' }
+  const scope = { kinds: ['router'], access: 'read', selector: { team: 'a' } }
+  await call('post', `${v1}/api-tokens`, { ...apiToken, scopes: [scope] })
+  await call('post', `${v1}/api-tokens`, apiToken)
+  await call('post', `${v1}/api-tokens`, { ...apiToken, role: 'root' })
+  await call('get', `${v1}/api-tokens`)
+  for (const _ of ['revoked', 'unknown']) {
+    await call('delete', `${v1}/api-tokens/t`, undefined, `${v1}/api-tokens/{name}`)
+  }
   const user = `${v1}/users/{name}`
   await call('post', `${v1}/users`, { name: 'u', role: 'viewer', password: 'long enough' })
   await call('post', `${v1}/users`, { name: 'u', role: 'viewer', password: 'long enough now' })

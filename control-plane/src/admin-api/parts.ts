@@ -5,6 +5,7 @@ import type { JoinTokens } from '../fleet/join-tokens.ts'
 import type { LogRaises } from '../fleet/log-raises.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { StageWatch } from '../fleet/stage-watch.ts'
+import type { ApiTokens } from '../people/api-tokens.ts'
 import type { Sessions } from '../people/sessions.ts'
 import type { Users } from '../people/users.ts'
 import type { Drafts } from '../publishing/drafts.ts'
@@ -37,5 +38,6 @@ export interface AdminApiOptions {
 export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log' | 'db'> {
   readonly writer: ConfigurationWriter
   readonly sessions: Sessions
+  readonly apiTokens: ApiTokens
   readonly startedAtMs: number
 }

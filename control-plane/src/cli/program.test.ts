@@ -127,6 +127,7 @@ it.each([
   [['token', 'list'], /^ID +EXPIRES/],
   [['user', 'list'], /^NAME +ROLE/],
   [['session', 'list'], /^ID +USER/],
+  [['api-token', 'list'], /^NAME +ROLE +SCOPES/],
   [['versions'], /^VERSION +CREATED/],
   [['traffic', '--by', 'node', '--step', '1m'], /^NODE +TIME +REQUESTS/],
   [['logs', '--from', '1h'], /^TIME +NODE +STATUS/],
@@ -174,6 +175,25 @@ it('adds a user, changes the role and the password, disables and removes it', as
   })
 })
 
+it('makes an API token, works by it, and revokes it', async () => {
+  const words = ['api-token', 'create', 'deploy', '--role', 'editor', '--expires', '1h']
+  const { output } = await sluice([...words, '--scope', 'read', '--scope', 'write:service:team=a'])
+  expect(output).toMatch(/^sluice_[A-Za-z0-9_-]{43}$/)
+  const listed = await sluice(['api-token', 'list'])
+  expect(listed.output).toMatch(/\ndeploy +editor +read write:service:team=a +\S+ \S+ +-$/)
+  const by = { SLUICE_TOKEN: output }
+  expect(await sluice(['get', 'services'], by)).toMatchObject({ code: 0 })
+  expect(await sluice(['user', 'list'], by)).toMatchObject({
+    code: 1,
+    errors: 'this needs the role admin; token:deploy has editor',
+  })
+  expect((await sluice(['api-token', 'revoke', 'deploy'])).output).toBe('API token deploy revoked')
+  expect(await sluice(['get', 'services'], by)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('does not accept the token from SLUICE_TOKEN'),
+  })
+})
+
 describe('exit codes', () => {
   it.each([
     [['explode'], /unknown command 'explode'/],
@@ -182,6 +202,8 @@ describe('exit codes', () => {
     [['status', 'now'], /too many arguments/],
     [['delete', 'settings', 'settings'], /Settings always exist/],
     [['token', 'create', '--expires', 'soon'], /not a duration/],
+    [['api-token', 'create', 'x', '--role', 'viewer', '--scope', 'all'], /not a scope/],
+    [['api-token', 'create', 'x'], /--role/],
     [['traffic', '--by', 'moon'], /Allowed choices/],
     [['status', '--server', 'nowhere'], /"nowhere" is not a URL/],
     [['status', '--token-file', '/nowhere/token'], /\/nowhere\/token: there is no such file/],

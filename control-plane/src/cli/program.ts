@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { readAccessToken } from './access-token.ts'
 import { AdminClient, parseServer } from './admin-client.ts'
+import { addApiTokenCommands } from './commands/api-tokens.ts'
 import { addApplyCommands } from './commands/apply.ts'
 import { addDraftCommands } from './commands/drafts.ts'
 import { addEditCommand } from './commands/edit.ts'
@@ -66,7 +67,7 @@ function buildProgram(
     )
     .option(
       '--token-file <file>',
-      'file with the admin token (env: SLUICE_TOKEN_FILE, or the token itself in SLUICE_TOKEN; ' +
+      'file with the admin token or an API token (env: SLUICE_TOKEN_FILE, or the token itself in SLUICE_TOKEN; ' +
         'default: .sluice/admin-token)',
     )
     .option('--json', 'print what the API answers, as JSON')
@@ -96,6 +97,7 @@ function buildProgram(
   addHistoryCommands(program, run)
   addTokenCommands(program, run)
   addUserCommands(program, run)
+  addApiTokenCommands(program, run)
   addSessionCommands(program, run)
   addVersionCommands(program, run)
   addStageCommands(program, run)

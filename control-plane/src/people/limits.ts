@@ -13,8 +13,12 @@ export const peopleLimits = Object.freeze({
   sessionAgeMs: 604_800_000,
   /** Without a request. */
   sessionIdleMs: 43_200_000,
-  /** How exactly the last use of a session is known. */
+  /** How exactly the last use of a session or an API token is known. */
   usedSavedMs: 60_000,
+  apiTokensMax: 1_000,
+  apiTokenSecondsMax: 315_360_000,
+  /** Of one token. */
+  scopesMax: 20,
   /** More sign out whoever signed in first. */
   sessionsMax: 1_000,
 })

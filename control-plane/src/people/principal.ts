@@ -1,14 +1,18 @@
 /** Who makes a request, and what their role comes to. */
 
+import type { Scope } from './scopes.ts'
+
 /** Each may do what those after it may. */
 export const ROLES = ['admin', 'editor', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
 
 export interface Principal {
-  /** Of the user; the author of what they publish. */
+  /** Of the user, or token:NAME; the author of what they publish. */
   readonly name: string
-  readonly via: 'admin-token' | 'session'
+  readonly via: 'admin-token' | 'session' | 'api-token'
   readonly role: Role
+  /** Left out: everything that the role may. */
+  readonly scopes?: readonly Scope[]
   /** Of the session that the request came with. */
   readonly sessionId?: string
 }

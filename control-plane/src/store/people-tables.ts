@@ -2,6 +2,7 @@
 export interface PeopleTables {
   user: UserTable
   session: SessionTable
+  api_token: ApiTokenTable
 }
 
 export interface UserTable {
@@ -26,4 +27,18 @@ export interface SessionTable {
   created_at_ms: number
   used_at_ms: number
   expires_at_ms: number
+}
+
+export interface ApiTokenTable {
+  name: string
+  /** SHA-256 of the token: the token itself is never stored. */
+  secret_hash: Uint8Array
+  role: 'admin' | 'editor' | 'viewer'
+  /** JSON; null: everything that the role may. */
+  scopes: string | null
+  /** Who made it. */
+  author: string
+  created_at_ms: number
+  expires_at_ms: number | null
+  used_at_ms: number | null
 }

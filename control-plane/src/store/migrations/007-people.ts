@@ -1,4 +1,4 @@
-/** Users, and the sessions of theirs. Sessions from before stood for the admin token alone, and end. */
+/** Users, API tokens, and sessions of users. Sessions from before stood for the admin token alone, and end. */
 import { type Kysely, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -10,6 +10,17 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       is_disabled integer not null default 0,
       created_at_ms integer not null,
       password_changed_at_ms integer not null
+    ) strict`.execute(db)
+  await sql`
+    create table api_token (
+      name text primary key,
+      secret_hash blob not null unique check (length(secret_hash) = 32),
+      role text not null check (role in ('admin', 'editor', 'viewer')),
+      scopes text,
+      author text not null,
+      created_at_ms integer not null,
+      expires_at_ms integer,
+      used_at_ms integer
     ) strict`.execute(db)
   await sql`drop table session`.execute(db)
   await sql`
