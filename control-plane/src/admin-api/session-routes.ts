@@ -161,9 +161,10 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
 }
 
 async function visible(request: FastifyRequest, sessions: Sessions) {
-  const { name, role } = principalOf(request)
+  const { name, role, scopes } = principalOf(request)
   const all = await sessions.list()
-  return isAtLeast(role, 'admin') ? all : all.filter(({ user }) => user === name)
+  const seesAll = isAtLeast(role, 'admin') && scopes === undefined
+  return seesAll ? all : all.filter(({ user }) => user === name)
 }
 
 function found(session: Session | undefined): Session {
