@@ -6,6 +6,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { Type } from 'typebox'
 import { ApiTokens } from '../people/api-tokens.ts'
 import { Sessions } from '../people/sessions.ts'
+import { SignInThrottle } from '../people/sign-in-throttle.ts'
 import { PreconditionFailed } from '../publishing/preconditions.ts'
 import { installAccessRules } from './access.ts'
 import { apiTokenRoutes } from './api-token-routes.ts'
@@ -89,18 +90,14 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   const sessions = new Sessions(options)
   const apiTokens = new ApiTokens(options)
   const authentication = new Authentication({ ...options, sessions, apiTokens })
+  const throttle = new SignInThrottle(options.now)
   await app.register(async (metrics) => {
     metrics.addHook('onRequest', authentication.require)
     await metrics.register(metricsRoutes, options)
   })
-  await app.register(signInRoute, { ...options, sessions, authentication, prefix: '/api/v1' })
-  await app.register(versionOne, {
-    ...options,
-    sessions,
-    apiTokens,
-    authentication,
-    prefix: '/api/v1',
-  })
+  const people = { sessions, apiTokens, throttle, authentication }
+  await app.register(signInRoute, { ...options, ...people, prefix: '/api/v1' })
+  await app.register(versionOne, { ...options, ...people, prefix: '/api/v1' })
   await serveDashboard(app)
   return app
 }
@@ -108,7 +105,9 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
 async function versionOne(
   app: FastifyInstance,
   options: AdminApiOptions &
-    Pick<AdminApiParts, 'sessions' | 'apiTokens'> & { readonly authentication: Authentication },
+    Pick<AdminApiParts, 'sessions' | 'apiTokens' | 'throttle'> & {
+      readonly authentication: Authentication
+    },
 ): Promise<void> {
   app.addHook('onRequest', options.authentication.require)
   // Within the prefix, so that the token is asked for first.
@@ -126,6 +125,7 @@ async function versionOne(
     users,
     sessions,
     apiTokens,
+    throttle,
     softwareVersion,
     now,
   } = options
@@ -144,6 +144,7 @@ async function versionOne(
     users,
     sessions,
     apiTokens,
+    throttle,
     softwareVersion,
     now,
     writer: new ConfigurationWriter({ publisher, drafts, keys, stages }),

@@ -7,6 +7,7 @@ import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { StageWatch } from '../fleet/stage-watch.ts'
 import type { ApiTokens } from '../people/api-tokens.ts'
 import type { Sessions } from '../people/sessions.ts'
+import type { SignInThrottle } from '../people/sign-in-throttle.ts'
 import type { Users } from '../people/users.ts'
 import type { Drafts } from '../publishing/drafts.ts'
 import type { Publisher } from '../publishing/publisher.ts'
@@ -39,5 +40,6 @@ export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log
   readonly writer: ConfigurationWriter
   readonly sessions: Sessions
   readonly apiTokens: ApiTokens
+  readonly throttle: SignInThrottle
   readonly startedAtMs: number
 }

@@ -1,10 +1,11 @@
 /** Signing in to the dashboard and out of it, and who else is signed in. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { peopleLimits } from '../people/limits.ts'
-import { isAtLeast, ROLES } from '../people/principal.ts'
+import { ADMIN_NAME, isAtLeast, ROLES } from '../people/principal.ts'
 import type { Session, Sessions } from '../people/sessions.ts'
+import type { SignInAttempt, SignInThrottle } from '../people/sign-in-throttle.ts'
 import type { Users } from '../people/users.ts'
 import { principalOf } from './access.ts'
 import { type Authentication, SESSION_COOKIE } from './authentication.ts'
@@ -85,13 +86,17 @@ interface SignInParts {
   readonly sessions: Sessions
   readonly users: Users
   readonly authentication: Authentication
+  readonly throttle: SignInThrottle
 }
 
 /** Apart from the others, since it needs no credentials. */
 export const signInRoute: FastifyPluginAsyncTypebox<SignInParts> = async (app, parts) => {
-  const { sessions } = parts
+  const { sessions, throttle } = parts
   app.post('/session', { schema: postSession }, async (request, reply) => {
+    const attempt = { user: request.body.name ?? ADMIN_NAME, address: request.ip }
+    requirePatience(throttle, attempt, reply)
     const user = await whoSignsIn(request.body, parts)
+    throttle.succeeded(attempt)
     const secret = await sessions.open(user, request.ip)
     const session = found(await sessions.find(secret))
     reply.header('cache-control', 'no-store').setCookie(SESSION_COOKIE, secret, {
@@ -122,9 +127,20 @@ async function whoSignsIn(
   return user.name
 }
 
+function requirePatience(
+  throttle: SignInThrottle,
+  attempt: SignInAttempt,
+  reply: FastifyReply,
+): void {
+  const seconds = Math.ceil(throttle.begin(attempt) / 1_000)
+  if (seconds === 0) return
+  reply.header('retry-after', seconds)
+  throw new ApiError(429, `too many wrong sign-ins; try again in ${seconds} s`)
+}
+
 export const sessionRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
-  { sessions, users },
+  { sessions, users, throttle },
 ) => {
   app.get('/session', { schema: getSession }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -139,10 +155,13 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     const { name, sessionId } = principalOf(request)
     const { current, next } = request.body
     await users.find(name)
+    const attempt = { user: name, address: request.ip }
+    requirePatience(throttle, attempt, reply)
     if ((await users.verify(name, current)) === undefined) {
       const problem = { kind: '', name, field: 'current', reason: 'is not the password' } as const
       throw new ApiError(400, 'the current password is wrong', [problem])
     }
+    throttle.succeeded(attempt)
     await users.change(name, { password: next }, sessionId)
     reply.code(204)
   })

@@ -130,6 +130,42 @@ it('sessions are listed and ended: their own by everybody, all by admins', async
   expect((await editor.send('GET', '/status')).status).toBe(401)
 })
 
+it('an unknown user takes as much work as a wrong password, and gets the same answer', async () => {
+  const seen: { ms: number; status: number; text: string }[] = []
+  for (const name of ['aadmin', 'nobody-at-all', 'aadmin', 'nobody-at-all']) {
+    const before = process.cpuUsage()
+    const { answer } = await signIn(name, 'a wrong password')
+    const { user, system } = process.cpuUsage(before)
+    seen.push({ ms: (user + system) / 1_000, status: answer.status, text: answer.text })
+  }
+  expect(new Set(seen.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+  const work = (of: number[]) => Math.min(...of.map((at) => seen[at]?.ms ?? 0))
+  const [known, unknown] = [work([0, 2]), work([1, 3])]
+  // A hash takes some 200 ms of a processor; everything else of a request, a few.
+  expect(known).toBeGreaterThan(50)
+  expect(Math.abs(known - unknown)).toBeLessThan(known / 2)
+})
+
+it('who is wrong too often waits, at sign-in and at a change of the password, and longer each time', async () => {
+  await running.post('/users', { name: 'hasty', role: 'viewer', password })
+  const hasty = await signIn('hasty')
+  for (let count = 0; count < peopleLimits.userFailuresFree; count += 1) {
+    expect((await signIn('hasty', 'wrong')).answer.status).toBe(401)
+  }
+  const { answer } = await signIn('hasty')
+  expect([answer.status, answer.headers['retry-after']]).toEqual([429, '1'])
+  const change = { current: password, next: 'another long password' }
+  expect((await hasty.send('POST', '/session/password', change)).status).toBe(429)
+  expect((await hasty.send('GET', '/status')).status).toBe(200)
+  running.clockOffsetMs += 1_000
+  expect((await signIn('hasty', 'wrong')).answer.status).toBe(401)
+  expect((await signIn('hasty')).answer.headers['retry-after']).toBe('2')
+  running.clockOffsetMs += 2_000
+  const right = await signIn('hasty')
+  running.clockOffsetMs = 0
+  expect(right.answer.status).toBe(200)
+})
+
 it('a session ends when it is not used, and after a week however much it is used', async () => {
   const idle = await signIn('vviewer')
   running.clockOffsetMs = peopleLimits.sessionIdleMs

@@ -9,6 +9,17 @@ export const peopleLimits = Object.freeze({
   hashesAtOnceMax: 2,
   /** More sign-ins are answered 429. */
   hashesWaitingMax: 32,
+  /** Wrong sign-ins by one user before the next ones have to wait. */
+  userFailuresFree: 5,
+  /** Short, since anybody can make a user wait. */
+  userDelayMsMax: 60_000,
+  addressFailuresFree: 20,
+  addressDelayMsMax: 900_000,
+  /** The first delay; each one after it is twice as long. */
+  signInDelayMs: 1_000,
+  signInFailuresKeptMs: 3_600_000,
+  /** Users and addresses whose failures are known. */
+  signInFailuresMax: 10_000,
   /** From sign-in; then a browser has to sign in again, however busy it is. */
   sessionAgeMs: 604_800_000,
   /** Without a request. */
@@ -24,4 +35,8 @@ export const peopleLimits = Object.freeze({
 })
 
 assert(peopleLimits.usedSavedMs < peopleLimits.sessionIdleMs, 'use is saved before it is idleness')
+assert(
+  peopleLimits.addressDelayMsMax < peopleLimits.signInFailuresKeptMs,
+  'a failure is not forgotten while it delays',
+)
 assert(peopleLimits.sessionIdleMs < peopleLimits.sessionAgeMs, 'idleness ends a session early')
