@@ -11,6 +11,7 @@ import { LogRaises } from './fleet/log-raises.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
 import { StageWatch } from './fleet/stage-watch.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
+import { AuditLog } from './people/audit-log.ts'
 import { Passwords } from './people/passwords.ts'
 import { Users } from './people/users.ts'
 import { Drafts } from './publishing/drafts.ts'
@@ -121,6 +122,8 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   const archive = new VersionArchive(db)
   const drafts = new Drafts({ db, publisher, now })
   const users = await openUsers(db, now, log)
+  const audit = new AuditLog({ db, daysMax: settings.auditDays, now })
+  cleanups.add(removeAudit(audit, log))
   const parts = {
     db,
     publisher,
@@ -133,6 +136,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     joinTokens,
     telemetry,
     users,
+    audit,
     softwareVersion,
     now,
     log,
@@ -222,36 +226,43 @@ async function unsealed<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the function that ends it. */
-function renewCertificates(publisher: Publisher, log: Logger): () => void {
-  const renew = async () => {
-    try {
-      const names = await publisher.renewInternalCertificates()
-      if (names.length > 0) log.info({ certificates: names }, 'renewed internal certificates')
-    } catch (error) {
-      log.error({ err: error }, 'internal certificates were not renewed')
-    }
-  }
-  void renew()
-  const timer = setInterval(renew, renewalIntervalMs)
+/** Works now and then from time to time. Returns the function that ends it. */
+function repeat(
+  work: () => Promise<void>,
+  intervalMs: number,
+  { log, failure }: { readonly log: Logger; readonly failure: string },
+): () => void {
+  const run = () => work().catch((error: unknown) => log.error({ err: error }, failure))
+  void run()
+  const timer = setInterval(run, intervalMs)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-/** Returns the function that ends it. */
+function renewCertificates(publisher: Publisher, log: Logger): () => void {
+  const renew = async () => {
+    const names = await publisher.renewInternalCertificates()
+    if (names.length > 0) log.info({ certificates: names }, 'renewed internal certificates')
+  }
+  const failure = 'internal certificates were not renewed'
+  return repeat(renew, renewalIntervalMs, { log, failure })
+}
+
 function removeVersions(retention: VersionRetention, log: Logger): () => void {
   const remove = async () => {
-    try {
-      const count = await retention.run()
-      if (count > 0) log.info({ versions: count }, 'removed old versions')
-    } catch (error) {
-      log.error({ err: error }, 'old versions were not removed')
-    }
+    const count = await retention.run()
+    if (count > 0) log.info({ versions: count }, 'removed old versions')
   }
-  void remove()
-  const timer = setInterval(remove, retentionIntervalMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  return repeat(remove, retentionIntervalMs, { log, failure: 'old versions were not removed' })
+}
+
+function removeAudit(audit: AuditLog, log: Logger): () => void {
+  const remove = async () => {
+    const last = await audit.removeOld()
+    if (last !== undefined) log.info({ upTo: last }, 'removed old rows of the audit log')
+  }
+  const failure = 'old rows of the audit log were not removed'
+  return repeat(remove, retentionIntervalMs, { log, failure })
 }
 
 function formatAddress({ host, port }: ListenAddress): string {

@@ -1,6 +1,7 @@
 /** Flags and environment, checked and frozen. Every flag is also SLUICE_<FLAG> in the environment. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { limits } from './model/limits.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -15,6 +16,7 @@ export interface Settings {
   readonly masterKeyFile: string | undefined
   /** Base64, from the environment only: arguments are visible to all users of a machine. */
   readonly masterKey: string | undefined
+  readonly auditDays: number
   readonly logFormat: 'json' | 'pretty'
   readonly logLevel: string
 }
@@ -62,6 +64,11 @@ export function readSettings(
       ),
     )
     .addOption(
+      flag('--audit-days <days>', 'how long rows of the audit log are kept')
+        .argParser(parseDays)
+        .default(730),
+    )
+    .addOption(
       flag('--log-format <format>', 'JSON lines, or text for people')
         .choices(['json', 'pretty'])
         .default('json'),
@@ -80,6 +87,7 @@ export function readSettings(
     fleetNames: options.fleetName,
     masterKeyFile: options.masterKeyFile,
     masterKey: environment.SLUICE_MASTER_KEY,
+    auditDays: options.auditDays,
     logFormat: options.logFormat,
     logLevel: options.logLevel,
   })
@@ -98,6 +106,14 @@ function parseAddress(text: string): ListenAddress {
     throw new InvalidArgumentError('It must be HOST:PORT or [IPV6]:PORT.')
   }
   return Object.freeze({ host: bare, port: Number(port) })
+}
+
+function parseDays(text: string): number {
+  const days = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (days < 1 || days > limits.auditDaysMax) {
+    throw new InvalidArgumentError(`It is not a whole number from 1 to ${limits.auditDaysMax}.`)
+  }
+  return days
 }
 
 function collectNames(text: string, earlier: readonly string[]): string[] {

@@ -16,6 +16,9 @@ GET    /api/v1/api-tokens                           admin     read  user
 POST   /api/v1/api-tokens                           admin     write user
 DELETE /api/v1/api-tokens/{name}                    admin     write user
 POST   /api/v1/apply                                editor    write resources
+GET    /api/v1/audit                                admin     read  audit
+GET    /api/v1/audit/export                         admin     read  audit
+GET    /api/v1/audit/verify                         admin     read  audit
 GET    /api/v1/certificates                         viewer    read  certificate
 POST   /api/v1/certificates                         editor    write certificate
 DELETE /api/v1/certificates/{name}                  editor    write certificate

@@ -1,6 +1,7 @@
 /** Tokens for programs that use this API. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { changeOf } from '../model/audit-entry.ts'
 import { limits } from '../model/limits.ts'
 import { Name } from '../model/resources.ts'
 import { peopleLimits } from '../people/limits.ts'
@@ -96,6 +97,12 @@ export const apiTokenRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   })
   app.post('/api-tokens', { schema: postToken }, async (request, reply) => {
     const created = await apiTokens.create(request.body, principalOf(request).name)
+    const { token: _, ...shown } = created
+    const { name } = shown
+    request.auditNote = {
+      object: name,
+      changes: [changeOf('api-token', name, undefined, shown)],
+    }
     reply.code(201).header('cache-control', 'no-store')
     return created
   })

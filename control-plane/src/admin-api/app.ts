@@ -11,6 +11,8 @@ import { PreconditionFailed } from '../publishing/preconditions.ts'
 import { installAccessRules } from './access.ts'
 import { apiTokenRoutes } from './api-token-routes.ts'
 import { applyRoutes } from './apply-routes.ts'
+import { auditRoutes } from './audit-routes.ts'
+import { Auditing } from './auditing.ts'
 import { Authentication } from './authentication.ts'
 import { answerBrokenConnection } from './broken-request.ts'
 import { bundleRoutes } from './bundle-routes.ts'
@@ -82,6 +84,7 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
     request.log.debug({ method, url, status: reply.statusCode, tookMs: took }, 'answered')
   })
   installAccessRules(app)
+  new Auditing(options).install(app)
   await app.register(fastifySwagger, openApi(options.softwareVersion))
   await app.register(fastifySwaggerUi, { routePrefix: '/api/docs' })
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger())
@@ -123,6 +126,7 @@ async function versionOne(
     joinTokens,
     telemetry,
     users,
+    audit,
     sessions,
     apiTokens,
     throttle,
@@ -142,6 +146,7 @@ async function versionOne(
     joinTokens,
     telemetry,
     users,
+    audit,
     sessions,
     apiTokens,
     throttle,
@@ -171,6 +176,7 @@ async function versionOne(
   await app.register(sessionRoutes, parts)
   await app.register(userRoutes, parts)
   await app.register(apiTokenRoutes, parts)
+  await app.register(auditRoutes, parts)
   await app.register(eventRoutes, parts)
 }
 

@@ -49,8 +49,9 @@ export const bundleRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   { publisher, joinTokens },
 ) => {
   const bundles = new NodeBundles(publisher, joinTokens)
-  app.post('/node-bundles', { schema: createBundle }, async ({ body }, reply) => {
-    const bundle = await bundles.create(body)
+  app.post('/node-bundles', { schema: createBundle }, async (request, reply) => {
+    const bundle = await bundles.create(request.body)
+    request.auditNote = { object: request.body.name }
     if (bundle === undefined) throw new ApiError(409, 'nothing is published yet')
     reply.code(201).header('cache-control', 'no-store')
     return bundle

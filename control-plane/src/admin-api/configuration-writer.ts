@@ -11,6 +11,7 @@ import type { ChangeRequest, Publication } from '../publishing/publication.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import { guardOf, principalOf } from './access.ts'
+import { originOf } from './auditing.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { preconditionsOf } from './precondition-headers.ts'
 
@@ -70,6 +71,8 @@ export class ConfigurationWriter {
       if (stage !== undefined) throw new Refusal('malformed', [stageOfDraft])
       const outcome = await this.#drafts.write(draft, { ...wanted, ...byWhom(request) })
       reply.header('sluice-draft', draft)
+      const changes = outcome.changes.map((change) => ({ ...change, fields: [] }))
+      request.auditNote = { object: `draft ${draft}`, changes }
       return outcome
     }
     const alongside = this.#keys.receipt(request)
@@ -104,7 +107,7 @@ export class ConfigurationWriter {
 /** Who is the author of a change, and what keeps them from changing what they may not. */
 export function byWhom(request: FastifyRequest) {
   const principal = principalOf(request)
-  return { author: principal.name, guard: guardOf(principal) }
+  return { author: principal.name, origin: originOf(request), guard: guardOf(principal) }
 }
 
 /** What the request says it is for. */

@@ -1,7 +1,7 @@
 /** Whether nodes are ahead of this control plane, as after an older backup was restored, and the way on. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { principalOf } from './access.ts'
+import { byWhom } from './configuration-writer.ts'
 import type { AdminApiParts } from './parts.ts'
 import { responses } from './schemas.ts'
 
@@ -44,7 +44,7 @@ export const historyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   }
   app.get('/history', { schema: getHistory }, answer)
   app.post('/history/accept', { schema: acceptHistory }, async (request) => {
-    await history.accept(publisher, principalOf(request).name)
+    await history.accept(publisher, byWhom(request))
     return answer()
   })
 }

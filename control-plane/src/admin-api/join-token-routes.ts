@@ -1,6 +1,7 @@
 /** Tokens by which machines become nodes. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { changeOf } from '../model/audit-entry.ts'
 import type { AdminApiParts } from './parts.ts'
 import { ApiError } from './problem-details.ts'
 import { JoinTokenAnswer, JoinTokenRequest, PageQuery, pageOf, responses } from './schemas.ts'
@@ -37,8 +38,11 @@ export const joinTokenRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
   { joinTokens },
 ) => {
-  app.post('/join-tokens', { schema: createJoinToken }, async ({ body }, reply) => {
-    const created = await joinTokens.create(body)
+  app.post('/join-tokens', { schema: createJoinToken }, async (request, reply) => {
+    const created = await joinTokens.create(request.body)
+    const { token: _, ...shown } = created
+    const { id } = shown
+    request.auditNote = { object: id, changes: [changeOf('join-token', id, undefined, shown)] }
     reply.code(201).header('cache-control', 'no-store')
     return created
   })

@@ -145,6 +145,10 @@ it('describes every answer as it is', async () => {
   await call('post', `${v1}/session/password`, { current: 'x', next: 'y' })
   await call('get', `${v1}/sessions`)
   await call('delete', `${v1}/sessions/x`, undefined, `${v1}/sessions/{id}`)
+  await call('get', `${v1}/audit?result=done`, undefined, `${v1}/audit`)
+  await call('get', `${v1}/audit?result=maybe`, undefined, `${v1}/audit`)
+  await call('get', `${v1}/audit/export`)
+  await call('get', `${v1}/audit/verify`)
   const apiToken = { name: 't', role: 'viewer' }
   const scope = { kinds: ['router'], access: 'read', selector: { team: 'a' } }
   await call('post', `${v1}/api-tokens`, { ...apiToken, scopes: [scope] })

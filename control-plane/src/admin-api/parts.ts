@@ -6,6 +6,7 @@ import type { LogRaises } from '../fleet/log-raises.ts'
 import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { StageWatch } from '../fleet/stage-watch.ts'
 import type { ApiTokens } from '../people/api-tokens.ts'
+import type { AuditLog } from '../people/audit-log.ts'
 import type { Sessions } from '../people/sessions.ts'
 import type { SignInThrottle } from '../people/sign-in-throttle.ts'
 import type { Users } from '../people/users.ts'
@@ -30,6 +31,7 @@ export interface AdminApiOptions {
   readonly joinTokens: JoinTokens
   readonly telemetry: Telemetry
   readonly users: Users
+  readonly audit: AuditLog
   readonly softwareVersion: string
   readonly now: () => number
   readonly log: Logger

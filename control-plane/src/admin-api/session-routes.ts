@@ -91,12 +91,14 @@ interface SignInParts {
 
 /** Apart from the others, since it needs no credentials. */
 export const signInRoute: FastifyPluginAsyncTypebox<SignInParts> = async (app, parts) => {
-  const { sessions, throttle } = parts
+  const { sessions, throttle, users } = parts
   app.post('/session', { schema: postSession }, async (request, reply) => {
     const attempt = { user: request.body.name ?? ADMIN_NAME, address: request.ip }
+    request.auditNote = { who: await knownName(request.body.name, users) }
     requirePatience(throttle, attempt, reply)
     const user = await whoSignsIn(request.body, parts)
     throttle.succeeded(attempt)
+    request.auditNote = { who: user ?? ADMIN_NAME }
     const secret = await sessions.open(user, request.ip)
     const session = found(await sessions.find(secret))
     reply.header('cache-control', 'no-store').setCookie(SESSION_COOKIE, secret, {
@@ -108,6 +110,12 @@ export const signInRoute: FastifyPluginAsyncTypebox<SignInParts> = async (app, p
     })
     return present(session)
   })
+}
+
+/** A name that is none may be a password in the wrong field, so it is not kept. */
+async function knownName(name: string | undefined, users: Users): Promise<string> {
+  if (name === undefined) return ADMIN_NAME
+  return (await users.list()).some((user) => user.name === name) ? name : ''
 }
 
 /** Null: whoever has the admin token. */

@@ -1,7 +1,8 @@
 /** Versions that are at some nodes first: how they do, and what an operator decides. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { principalOf } from './access.ts'
+import type { By } from '../publishing/publication.ts'
+import { byWhom } from './configuration-writer.ts'
 import type { AdminApiParts } from './parts.ts'
 import { pageOf, responses, Time } from './schemas.ts'
 
@@ -65,8 +66,8 @@ export const stageRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app,
     return { items, total: items.length }
   }
   const decide = {
-    promote: (author: string) => stages.promote(author),
-    withdraw: (author: string) => stages.withdraw(author),
+    promote: (by: By) => stages.promote(by),
+    withdraw: (by: By) => stages.withdraw(by),
     pause: () => stages.pause(true),
     resume: () => stages.pause(false),
   }
@@ -78,7 +79,7 @@ export const stageRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app,
       response: responses({ 200: pageOf(StageSchema) }, 401, 404),
     }
     app.post(`/stages/open/${decision}`, { schema }, async (request) => {
-      await decide[decision](principalOf(request).name)
+      await decide[decision](byWhom(request))
       return answer()
     })
   }

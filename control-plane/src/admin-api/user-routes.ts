@@ -1,8 +1,11 @@
 /** The people who may sign in. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { changeOf } from '../model/audit-entry.ts'
 import { peopleLimits } from '../people/limits.ts'
 import { ROLES } from '../people/principal.ts'
+import type { User as UserView } from '../people/users.ts'
 import type { AdminApiParts } from './parts.ts'
 import { pageOf, responses, Time } from './schemas.ts'
 
@@ -70,16 +73,33 @@ export const userRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app, 
     return { items, total: items.length }
   })
   app.get('/users/:name', { schema: getUser }, ({ params: { name } }) => users.find(name))
-  app.post('/users', { schema: postUser }, async ({ body }, reply) => {
-    const user = await users.add(body)
+  app.post('/users', { schema: postUser }, async (request, reply) => {
+    const user = await users.add(request.body)
+    note(request, user.name, undefined, user)
     reply.code(201).header('location', `/api/v1/users/${user.name}`)
     return user
   })
-  app.patch('/users/:name', { schema: patchUser }, ({ params: { name }, body }) =>
-    users.change(name, body),
-  )
-  app.delete('/users/:name', { schema: deleteUser }, async ({ params: { name } }, reply) => {
+  app.patch('/users/:name', { schema: patchUser }, async (request) => {
+    const { name } = request.params
+    const before = await users.find(name)
+    const after = await users.change(name, request.body)
+    note(request, name, before, after)
+    return after
+  })
+  app.delete('/users/:name', { schema: deleteUser }, async (request, reply) => {
+    const { name } = request.params
+    const before = await users.find(name)
     await users.remove(name)
+    note(request, name, before, undefined)
     reply.code(204)
   })
+}
+
+function note(
+  request: FastifyRequest,
+  name: string,
+  before: UserView | undefined,
+  after: UserView | undefined,
+): void {
+  request.auditNote = { object: name, changes: [changeOf('user', name, before, after)] }
 }

@@ -127,6 +127,8 @@ it.each([
   [['token', 'list'], /^ID +EXPIRES/],
   [['user', 'list'], /^NAME +ROLE/],
   [['session', 'list'], /^ID +USER/],
+  [['audit'], /^NUMBER +TIME +WHO/],
+  [['audit', 'verify'], /^\d+ rows fit, up to row \d+ with the hash [0-9a-f]{64}$/],
   [['api-token', 'list'], /^NAME +ROLE +SCOPES/],
   [['versions'], /^VERSION +CREATED/],
   [['traffic', '--by', 'node', '--step', '1m'], /^NODE +TIME +REQUESTS/],

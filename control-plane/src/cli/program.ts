@@ -4,6 +4,7 @@ import { readAccessToken } from './access-token.ts'
 import { AdminClient, parseServer } from './admin-client.ts'
 import { addApiTokenCommands } from './commands/api-tokens.ts'
 import { addApplyCommands } from './commands/apply.ts'
+import { addAuditCommands } from './commands/audit.ts'
 import { addDraftCommands } from './commands/drafts.ts'
 import { addEditCommand } from './commands/edit.ts'
 import { addExplainCommand } from './commands/explain.ts'
@@ -99,6 +100,7 @@ function buildProgram(
   addUserCommands(program, run)
   addApiTokenCommands(program, run)
   addSessionCommands(program, run)
+  addAuditCommands(program, run)
   addVersionCommands(program, run)
   addStageCommands(program, run)
   addDraftCommands(program, run)

@@ -32,6 +32,22 @@ it('gives a node an id, a certificate for it, and the CA', async () => {
   })
 })
 
+it('a node that joined, and no attempt that was refused, is in the audit log', async () => {
+  const { token, id } = await fleet.tokens.create({ uses: 1 })
+  await enrol(fleet, { token, csrPem: (await makeCsr()).csrPem, name: 'edge-1' })
+  await enrol(fleet, { token, csrPem: (await makeCsr()).csrPem, name: 'edge-2' })
+  expect(await fleet.db.selectFrom('audit').selectAll().execute()).toMatchObject([
+    {
+      who: `join-token:${id}`,
+      via: 'join-token',
+      address: expect.stringContaining('127.0.0.1'),
+      action: 'join',
+      object: 'edge-1',
+      result: 'done',
+    },
+  ])
+})
+
 it('lets the labels of the token win over what the machine says of itself', async () => {
   const { token } = await fleet.tokens.create({ labels: { region: 'eu', zone: 'a' } })
   const labels = { region: 'us', disk: 'ssd' }

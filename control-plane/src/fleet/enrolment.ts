@@ -28,7 +28,8 @@ export class Enrolment {
     this.#options = options
   }
 
-  async enrol(request: EnrolRequest): Promise<EnrolResponse> {
+  /** `address` is that of the machine, for the audit log. */
+  async enrol(request: EnrolRequest, address: string): Promise<EnrolResponse> {
     const { tokens, authority, registry, bucket } = this.#options
     // The token first: without a good one, nothing is told about names that are taken.
     const verdict = await tokens.verify(request.token)
@@ -44,12 +45,8 @@ export class Enrolment {
     assertNameAndLabels(request.name, labels)
     const nodeId = `n-${randomBytes(10).toString('hex')}`
     const certificate = await issueNode(authority, request.csrPem, nodeId)
-    const outcome = await registry.enrol(verdict.id, {
-      id: nodeId,
-      name: request.name,
-      labels,
-      certificate,
-    })
+    const node = { id: nodeId, name: request.name, labels, certificate }
+    const outcome = await registry.enrol(verdict.id, node, address)
     switch (outcome) {
       case 'enrolled':
         return {

@@ -174,7 +174,7 @@ export class FleetServer {
     call.on('error', (error) => {
       this.#options.log.debug({ err: error }, 'an enrolment ended with an error')
     })
-    this.#enrolDecoded(call.request).then(
+    this.#enrolDecoded(call.request, call.getPeer()).then(
       (response) => {
         this.#options.log.info({ nodeId: response.nodeId, peer: call.getPeer() }, 'node enrolled')
         answer(null, response)
@@ -192,11 +192,11 @@ export class FleetServer {
     )
   }
 
-  async #enrolDecoded(decoded: Decoded<EnrolRequest>): Promise<EnrolResponse> {
+  async #enrolDecoded(decoded: Decoded<EnrolRequest>, address: string): Promise<EnrolResponse> {
     if (decoded.kind === 'malformed') {
       throw invalid('the message cannot be decoded')
     }
-    return this.#enrolment.enrol(decoded.request)
+    return this.#enrolment.enrol(decoded.request, address)
   }
 
   readonly #configure = (call: NodeCall<ConfigureRequest>): void => {

@@ -49,7 +49,7 @@ it('sends nothing to nodes once one of them runs a version that was never publis
 it('goes on under a number after all that were seen when the operator accepts', async () => {
   fleet.versions.publish(2n)
   const stream = await node.connected({ version: 9n, hash: hashOf(9n) })
-  expect(await fleet.history.accept(publisher, 'admin')).toBe(10)
+  expect(await fleet.history.accept(publisher, { author: 'admin' })).toBe(10)
   expect(await apply(stream)).toBe(10n)
   expect(fleet.history.newestSeen).toBeUndefined()
   takeErrors()

@@ -3,6 +3,7 @@
  * from an older backup. From then on no node that runs anything gets an update, over restarts too, so nothing
  * is rolled back in silence, until an operator decides to go on with what is here.
  */
+import type { By } from '../publishing/publication.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { Database } from '../store/database.ts'
 import { clearVersionSeen, findVersionSeen, saveVersionSeen } from '../store/history.ts'
@@ -47,9 +48,9 @@ export class HistoryGuard {
   }
 
   /** What is here goes on under a number after all that were seen. Returns the newest version. */
-  async accept(publisher: Pick<Publisher, 'publishBeyond'>, author: string): Promise<number> {
+  async accept(publisher: Pick<Publisher, 'publishBeyond'>, by: By): Promise<number> {
     const seen = this.#newestSeen ?? 0
-    const version = await publisher.publishBeyond(seen, author)
+    const version = await publisher.publishBeyond(seen, by)
     // Last: should we end before it, the operator is asked once more.
     await clearVersionSeen(this.#db)
     this.#newestSeen = undefined

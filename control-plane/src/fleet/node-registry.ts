@@ -161,15 +161,16 @@ export class NodeRegistry {
     return findNode(this.#db, nodeId)
   }
 
-  enrol(tokenId: string, node: EnrolledNode): Promise<EnrolmentOutcome> {
-    return enrolNode(this.#db, tokenId, {
+  enrol(tokenId: string, node: EnrolledNode, address: string): Promise<EnrolmentOutcome> {
+    const row = {
       id: node.id,
       name: node.name,
       labels: JSON.stringify(node.labels),
       enrolled_at_ms: this.#now(),
       fingerprint: node.certificate.fingerprint,
       certificate_expires_at_ms: node.certificate.expiresAtMs,
-    })
+    }
+    return enrolNode(this.#db, tokenId, row, address)
   }
 
   /** The certificate in use is the current one, so the one before it is no longer accepted. */

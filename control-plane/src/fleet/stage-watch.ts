@@ -8,6 +8,7 @@ import { Refusal } from '../model/refusal.ts'
 import { describeSelector, isInStage, type StagePlan } from '../model/stage-plan.ts'
 import type { OpenStage } from '../publishing/open-stage.ts'
 import { planOf } from '../publishing/open-stage.ts'
+import type { By } from '../publishing/publication.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { Database } from '../store/database.ts'
 import { listStages, type StageRow } from '../store/stages.ts'
@@ -101,12 +102,12 @@ export class StageWatch {
   }
 
   /** The operator's own judgement goes before any other. */
-  async promote(by: string): Promise<void> {
-    await this.#options.publisher.promote(`promoted by ${by}`)
+  async promote({ author }: By): Promise<void> {
+    await this.#options.publisher.promote(`promoted by ${author}`)
   }
 
-  async withdraw(by: string): Promise<void> {
-    await this.#options.publisher.withdraw(`withdrawn by ${by}`, by)
+  async withdraw(by: By): Promise<void> {
+    await this.#options.publisher.withdraw(`withdrawn by ${by.author}`, by)
   }
 
   /** After a pause the hold begins anew. */

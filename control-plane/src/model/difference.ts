@@ -47,7 +47,7 @@ export function differenceOf(
 }
 
 /** Objects are compared field by field, lists of equal length item by item, all else as a whole. */
-function fieldDifferences(before: unknown, after: unknown, field = ''): FieldDifference[] {
+export function fieldDifferences(before: unknown, after: unknown, field = ''): FieldDifference[] {
   if (isDeepStrictEqual(before, after)) return []
   if (isRecord(before) && isRecord(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)])

@@ -32,5 +32,11 @@ export const limits = Object.freeze({
   closeNamesMax: 20,
   /** Problems in one answer; what is more is cut off. */
   problemsMax: 200,
+  /** Of one publish or write in the audit log; what is more is counted. */
+  auditChangesMax: 100,
+  auditDaysMax: 36_500,
+  auditFieldsMax: 50,
+  /** Of the JSON of one value. */
+  auditValueCharactersMax: 500,
   certificateWarningDays: 14,
 })

@@ -26,6 +26,13 @@ export const peopleLimits = Object.freeze({
   sessionIdleMs: 43_200_000,
   /** How exactly the last use of a session or an API token is known. */
   usedSavedMs: 60_000,
+  /** Older rows than these are removed, whatever their age. */
+  auditRowsMax: 1_000_000,
+  /** Read at once; between, others have their turn. */
+  auditRowsPerRead: 1_000,
+  /** Refusals of whoever is not known that the audit log keeps. */
+  refusalsPerSecond: 1,
+  refusalsBurst: 100,
   apiTokensMax: 1_000,
   apiTokenSecondsMax: 315_360_000,
   /** Of one token. */

@@ -13,6 +13,7 @@ export const SCOPE_KINDS = [
   'log',
   /** Users, sessions of others, and API tokens. */
   'user',
+  'audit',
 ] as const
 export type ScopeKind = (typeof SCOPE_KINDS)[number]
 export type Access = 'read' | 'write'

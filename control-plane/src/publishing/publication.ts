@@ -1,5 +1,6 @@
 /** What is asked of the publisher, and what became of it. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Origin } from '../model/audit-entry.ts'
 import { idOf, type ResourceId } from '../model/configuration.ts'
 import type { FieldDifference } from '../model/difference.ts'
 import type { Problem } from '../model/kinds.ts'
@@ -15,6 +16,8 @@ import type { Alongside } from './version-records.ts'
 
 export interface ChangeRequest {
   readonly author: string
+  /** How the author came; left out: by the control plane itself. */
+  readonly origin?: Origin
   readonly message: string
   /** As a function: decided by the newest state, in the turn of this request. */
   readonly changes: readonly Change[] | ((state: PublishedState) => readonly Change[])
@@ -28,6 +31,9 @@ export interface ChangeRequest {
   /** To some nodes first. */
   readonly stage?: StagePlan | undefined
 }
+
+/** Who asks. */
+export type By = Pick<ChangeRequest, 'author' | 'origin'>
 
 export interface ChangeOutcome extends ResourceId {
   readonly change: 'created' | 'replaced' | 'unchanged' | 'removed'

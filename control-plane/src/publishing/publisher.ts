@@ -30,6 +30,7 @@ import { loadOpenStage, type OpenStage, toStageRow } from './open-stage.ts'
 import { requirePreconditions } from './preconditions.ts'
 import { type Candidate, prepare, resolveDocuments, toCandidate } from './preparation.ts'
 import {
+  type By,
   type ChangeRequest,
   type Decision,
   isUnchanged,
@@ -49,8 +50,7 @@ export interface PublisherOptions {
   readonly now: () => number
 }
 
-interface VersionContent {
-  readonly author: string
+interface VersionContent extends By {
   readonly message: string
   readonly put: readonly Candidate[]
   readonly removed: readonly ResourceId[]
@@ -189,13 +189,13 @@ export class Publisher implements VersionSource {
   }
 
   /** Makes the configuration what it was before the stage that is open, as a version for all nodes. */
-  withdraw(reason: string, author: string = systemAuthor): Promise<void> {
+  withdraw(reason: string, by: By = { author: systemAuthor }): Promise<void> {
     return this.#inTurn(async () => {
       const { version, base, plan } = this.#requireStage()
       const { state } = this
       const message = `withdraw version ${version} of stage ${plan.name}: ${reason}`
       await this.#commit({
-        author,
+        ...by,
         message: message.slice(0, limits.messageCharactersMax),
         put: [...base.state.records].filter((record) => !isUnchanged(record, state)),
         removed: Array.from(state.records, ({ resource }) => idOf(resource)).filter(
@@ -241,14 +241,14 @@ export class Publisher implements VersionSource {
   }
 
   /** The newest configuration once more, under a number after this one. Returns the newest version's number. */
-  publishBeyond(number: number, author: string): Promise<number> {
+  publishBeyond(number: number, by: By): Promise<number> {
     return this.#inTurn(async () => {
       this.#requireNoStage()
       const { row } = this.#newest
       if (row !== undefined && row.number <= number) {
         const message = `goes on after version ${number}`
         const nothing = { put: [], removed: [], keys: [] }
-        await this.#commit({ author, message, ...nothing, numberMin: number + 1 })
+        await this.#commit({ ...by, message, ...nothing, numberMin: number + 1 })
       }
       return this.#newest.row?.number ?? 0
     })
@@ -262,11 +262,11 @@ export class Publisher implements VersionSource {
   }
 
   async #publish(request: ChangeRequest): Promise<Publication> {
-    const { author, message, alongside, stage: plan } = request
+    const { author, origin, message, alongside, stage: plan } = request
     const { candidates, put, removed, keys, outcomes, warnings } = await this.#decide(request)
     if (put.length > 0 || removed.length > 0) {
       const whole = [...put, ...this.#firstSettings(candidates)]
-      const version = { author, message, put: whole, removed, keys }
+      const version = { author, ...(origin && { origin }), message, put: whole, removed, keys }
       if (plan === undefined) await this.#commit({ ...version, alongside })
       else await this.#commitStaged(version, plan, alongside)
     } else {

@@ -1,8 +1,12 @@
 /** The newest version, between its rows and memory. */
+import { type AuditEntry, bounded, type Origin } from '../model/audit-entry.ts'
 import { idOf, type ResourceId } from '../model/configuration.ts'
+import { differenceOf } from '../model/difference.ts'
 import { readStored } from '../model/documents.ts'
 import type { Kind } from '../model/kinds.ts'
 import type { Labels } from '../model/labels.ts'
+import { limits } from '../model/limits.ts'
+import { appendAudit } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
 import {
   currentResources,
@@ -30,6 +34,7 @@ export interface NewestVersion {
 
 export interface VersionDraft {
   readonly author: string
+  readonly origin?: Origin | undefined
   readonly message: string
   readonly createdAtMs: number
   readonly put: readonly ResourceRecord[]
@@ -39,6 +44,8 @@ export interface VersionDraft {
   /** The version's number is at least this. */
   readonly numberMin?: number
 }
+
+const byItself: Origin = Object.freeze({ via: 'control-plane', address: '' })
 
 /** Writes rows of its own within the transaction that stores a version. */
 export type Alongside = (transaction: Database) => Promise<void>
@@ -89,8 +96,31 @@ export async function storeVersion(
       draft.put.map((record) => toResourceRow(record, row.number)),
     )
     await draft.alongside?.(transaction)
+    await appendAudit(transaction, toAuditEntry(before.state, draft, row), draft.createdAtMs)
   })
   return { row, state, published: toPublished(row.number, row.hash, state, row) }
+}
+
+/** Nothing is published without its row in the audit log. */
+function toAuditEntry(
+  before: PublishedState,
+  { author, origin, put, removed }: VersionDraft,
+  { number }: VersionRow,
+): AuditEntry {
+  const after = put.map(({ resource }) => ({ id: idOf(resource), resource }))
+  const changed = [...after, ...removed.map((id) => ({ id, resource: undefined }))]
+  const changes = changed
+    .slice(0, limits.auditChangesMax)
+    .flatMap(({ id, resource }) => differenceOf(before.find(id)?.resource, resource) ?? [])
+  const left = changed.length - limits.auditChangesMax
+  return {
+    who: author,
+    ...(origin ?? byItself),
+    action: 'publish',
+    object: `version ${number}`,
+    changes: bounded(changes, changes.length + Math.max(0, left)),
+    result: 'done',
+  }
 }
 
 function toVersionRow(

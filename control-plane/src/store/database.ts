@@ -7,6 +7,7 @@ import { statSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
+import type { AuditTables } from './audit-tables.ts'
 import type { ConfigurationTables } from './configuration-tables.ts'
 import type { FleetTables } from './fleet-tables.ts'
 import type { HistoryTables } from './history-tables.ts'
@@ -17,6 +18,7 @@ import * as delivery004 from './migrations/004-delivery.ts'
 import * as stages005 from './migrations/005-stages.ts'
 import * as sessions006 from './migrations/006-sessions.ts'
 import * as people007 from './migrations/007-people.ts'
+import * as audit008 from './migrations/008-audit.ts'
 import { MinuteRows } from './minute-rows.ts'
 import type { PeopleTables } from './people-tables.ts'
 import { PreparedStatements } from './prepared-statements.ts'
@@ -26,7 +28,12 @@ import * as analytics002 from './telemetry-migrations/002-analytics.ts'
 import type { TelemetryTables } from './telemetry-tables.ts'
 
 /** The tables of sluice.db. */
-export interface Tables extends ConfigurationTables, FleetTables, HistoryTables, PeopleTables {}
+export interface Tables
+  extends ConfigurationTables,
+    FleetTables,
+    HistoryTables,
+    PeopleTables,
+    AuditTables {}
 
 export type Database = Kysely<Tables>
 export type TelemetryDatabase = Kysely<TelemetryTables>
@@ -50,6 +57,7 @@ export async function openDatabase(file: string): Promise<Database> {
     '005-stages': stages005,
     '006-sessions': sessions006,
     '007-people': people007,
+    '008-audit': audit008,
   })
   return db
 }

@@ -1,5 +1,6 @@
 /** SQL of nodes: who they are and what they run. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { appendAudit } from './audit.ts'
 import type { Database } from './database.ts'
 import type { NodeTable } from './fleet-tables.ts'
 import { takeJoinTokenUse } from './join-tokens.ts'
@@ -94,14 +95,18 @@ export async function forgetPreviousFingerprint(
     .execute()
 }
 
+const joined = { via: 'join-token', action: 'join', changes: [], result: 'done' } as const
+
 export type EnrolmentOutcome = 'enrolled' | 'name-taken' | 'token-used-up'
 
-/** Adds a node and takes a use of its token: both or neither. */
+/** Adds a node, with its row in the audit log, and takes a use of its token: all or nothing. */
 export function enrolNode(
   db: Database,
   tokenId: string,
   node: NewNodeRecord,
+  address: string,
 ): Promise<EnrolmentOutcome> {
+  const origin = { who: `join-token:${tokenId}`, address }
   return db.transaction().execute(async (tx) => {
     const holder = await tx
       .selectFrom('node')
@@ -116,6 +121,7 @@ export function enrolNode(
       return 'token-used-up'
     }
     await tx.insertInto('node').values(node).execute()
+    await appendAudit(tx, { ...joined, ...origin, object: node.name }, node.enrolled_at_ms)
     return 'enrolled'
   })
 }
