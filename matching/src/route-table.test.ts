@@ -36,6 +36,13 @@ function winner(
   return name
 }
 
+function permutations(names: readonly string[]): string[][] {
+  if (names.length <= 1) return [[...names]]
+  return names.flatMap((name) =>
+    permutations(names.filter((other) => other !== name)).map((rest) => [name, ...rest]),
+  )
+}
+
 describe('RouteTable', () => {
   it('an exact host beats a wildcard, and that beats any', () => {
     const routers = { exact: { hosts: ['a.test'] }, wild: { hosts: ['*.test'] }, any: {} }
@@ -96,6 +103,29 @@ describe('RouteTable', () => {
 
   it('equal routers are ordered by name', () => {
     expect(winner({ b: { hosts: ['a.test'] }, a: { hosts: ['a.test'] } }, 'a.test', '/')).toBe('a')
+  })
+
+  it('G06: the winner is the same for every order in which routers come, and depends on no length of a rule', () => {
+    const many = Array.from({ length: 30 }, (_, at) => `very-long-name-${at}.a.test`)
+    const routers: Record<string, Match> = {
+      exact: { hosts: ['a.test'] },
+      deep: { hosts: ['a.test'], pathPrefixes: ['/my/deep'] },
+      long: { hosts: [...many, 'a.test'], pathPrefixes: ['/my'] },
+      wild: { hosts: ['*.test'], pathPrefixes: ['/my/deep/er'] },
+      any: { pathPrefixes: ['/my/deep/er'] },
+      least: { priority: -2_147_483_648 },
+    }
+    for (const names of permutations(Object.keys(routers))) {
+      const ordered = Object.fromEntries(names.map((name) => [name, routers[name] ?? {}]))
+      expect(winner(ordered, 'a.test', '/my/deep/er')).toBe('deep')
+      expect(winner(ordered, 'a.test', '/my/other')).toBe('long')
+      expect(winner(ordered, 'a.test', '/')).toBe('exact')
+      expect(winner(ordered, 'b.test', '/my/deep/er')).toBe('wild')
+      expect(winner(ordered, 'a.test.evil.example', '/my/deep/er')).toBe('any')
+      expect(winner(ordered, 'a.test.evil.example', '/')).toBe('least')
+    }
+    const most = { ...routers, most: { priority: 2_147_483_647 } }
+    expect(winner(most, 'a.test', '/my/deep/er')).toBe('most')
   })
 
   it('nothing matches where nothing is configured', () => {
