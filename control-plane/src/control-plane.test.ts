@@ -80,8 +80,8 @@ it('says that the data directory cannot be made', async () => {
 it('says that a database is damaged', async () => {
   const file = join(directory, 'sluice.db')
   await writeFile(file, 'not a database but long enough to be one '.repeat(50))
-  expect(await refusal()).toBe(
-    `the database ${file} cannot be opened: the file is not a SQLite database`,
+  expect(await refusal()).toContain(
+    `the database ${file} is damaged (file is not a database): restore a backup`,
   )
 })
 

@@ -11,6 +11,7 @@ it('has a default for every flag', () => {
     fleetNames: [],
     masterKeyFile: undefined,
     masterKey: undefined,
+    auditDays: 730,
     logFormat: 'json',
     logLevel: 'info',
   })
