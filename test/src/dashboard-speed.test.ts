@@ -47,10 +47,14 @@ describe.skipIf(CHROMIUM === undefined)(`the dashboard's speed${whyNoBrowser}`, 
     await dashboard.signIn(api.token)
     await page.getByText('No request came in this time.').waitFor()
     // The numbers of a fleet that nobody has here; everything else is real.
-    const body = JSON.stringify(dayOfTraffic())
-    await page.route('**/api/v1/analytics/traffic?**', (route) =>
-      route.fulfill({ body, contentType: 'application/json' }),
-    )
+    const [fleetBody = '', nodesBody = ''] = dayOfTraffic().map((one) => JSON.stringify(one))
+    await page.route('**/api/v1/analytics/columns?**', (route) => {
+      const isByNode = route.request().url().includes('by=node')
+      return route.fulfill({
+        body: isByNode ? nodesBody : fleetBody,
+        contentType: 'application/json',
+      })
+    })
     const devTools = await page.context().newCDPSession(page)
     await devTools.send('Performance.enable')
     const before = await busySeconds(devTools)
@@ -82,37 +86,34 @@ async function busySeconds(devTools: DevTools): Promise<number> {
   return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0
 }
 
+/** Of the fleet and by node, as GET /analytics/columns answers. */
 function dayOfTraffic() {
   const stepMs = 60_000
   const toMs = Math.floor(Date.now() / stepMs) * stepMs
-  const fromMs = toMs - MINUTES * stepMs
-  const point = (node: number, minute: number) => {
-    const total = 6_000 + Math.round(3_000 * Math.sin(minute / 200 + node))
-    return {
-      time: new Date(fromMs + minute * stepMs).toISOString(),
-      requests: {
-        total,
-        informational: 0,
-        success: total,
-        redirection: 0,
-        clientError: 0,
-        serverError: 0,
-        none: 0,
-      },
-      bytesIn: total * 300,
-      bytesOut: total * 2_000,
-      latency: { count: total, meanMs: 2, p50Ms: 1.5, p90Ms: 4, p99Ms: 12 },
-    }
-  }
-  const series = Array.from({ length: NODES }, (_, node) => ({
-    key: `node-${node}`,
-    points: Array.from({ length: MINUTES }, (_, minute) => point(node, minute)),
-  }))
-  return {
-    by: 'node',
-    from: new Date(fromMs).toISOString(),
+  const range = {
+    from: new Date(toMs - MINUTES * stepMs).toISOString(),
     to: new Date(toMs).toISOString(),
     stepMs,
-    series,
   }
+  const minutes = (value: (minute: number) => number) =>
+    Array.from({ length: MINUTES }, (_, minute) => value(minute))
+  const requestsOf = (node: number) =>
+    minutes((minute) => 6_000 + Math.round(3_000 * Math.sin(minute / 200 + node)))
+  const requests = requestsOf(0)
+  const columns = {
+    requests,
+    errors: minutes((minute) => minute % 7),
+    bytesIn: requests.map((count) => count * 300),
+    bytesOut: requests.map((count) => count * 2_000),
+    p50Ms: minutes((minute) => 1.5 + (minute % 10) / 100),
+    p99Ms: minutes((minute) => 12 + (minute % 50) / 10),
+  }
+  const series = Array.from({ length: NODES }, (_, node) => ({
+    key: { node: `node-${node}` },
+    columns: { requests: requestsOf(node) },
+  }))
+  return [
+    { ...range, series: [{ key: {}, columns }] },
+    { ...range, series },
+  ]
 }

@@ -10,6 +10,7 @@ import { RunningControlPlane } from './testing/running-control-plane.ts'
 
 const table = `
 GET    /api/v1/analytics                            viewer    read  traffic
+GET    /api/v1/analytics/columns                    viewer    read  traffic
 GET    /api/v1/analytics/heatmap                    viewer    read  traffic
 GET    /api/v1/analytics/traffic                    viewer    read  traffic
 GET    /api/v1/api-tokens                           admin     read  user

@@ -73,6 +73,7 @@ const rules: Readonly<Record<string, AccessRule | 'open'>> = {
   'POST /nodes/:node/undrain': write('node'),
   'GET /analytics': read('traffic'),
   'GET /analytics/traffic': read('traffic'),
+  'GET /analytics/columns': read('traffic'),
   'GET /analytics/heatmap': read('traffic'),
   'GET /metrics': read('traffic'),
   'GET /logs': read('log'),

@@ -1,7 +1,8 @@
 /** What questions about traffic are answered with. */
 import { Type } from 'typebox'
-import { dimensions } from '../telemetry/analytics.ts'
+import { dimensions, type nameDimensions } from '../telemetry/analytics.ts'
 import { statuses } from '../telemetry/breakdown.ts'
+import { type ColumnMeasure, columnMeasures } from '../telemetry/columns.ts'
 
 const Time = Type.String({ format: 'date-time' })
 const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
@@ -36,6 +37,34 @@ export const HeatmapAnswer = Type.Object(
     ),
   },
   { title: 'Heatmap' },
+)
+
+export const ColumnsAnswer = Type.Object(
+  {
+    from: Time,
+    to: Time,
+    stepMs: Type.Integer(),
+    series: Type.Array(
+      Type.Object({
+        key: Type.Unsafe<Partial<Record<(typeof nameDimensions)[number], string>>>({
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          description: 'a value for each dimension of `by`',
+        }),
+        columns: Type.Unsafe<Partial<Record<ColumnMeasure, readonly (number | null)[]>>>({
+          type: 'object',
+          properties: Object.fromEntries(
+            columnMeasures.map((measure) => [
+              measure,
+              { type: 'array', items: { type: ['number', 'null'] } },
+            ]),
+          ),
+          description: 'a list for each measure, with a number for each step',
+        }),
+      }),
+    ),
+  },
+  { title: 'Columns' },
 )
 
 export const AnalyticsAnswer = Type.Object(

@@ -129,6 +129,13 @@ it('describes every answer as it is', async () => {
   await call('get', `${v1}/analytics/traffic?by=node`, undefined, `${v1}/analytics/traffic`)
   await call('get', `${v1}/analytics?by=node&by=status&step=auto`, undefined, `${v1}/analytics`)
   await call('get', `${v1}/analytics?by=weather`, undefined, `${v1}/analytics`)
+  await call('get', `${v1}/analytics/columns`)
+  await call(
+    'get',
+    `${v1}/analytics/columns?measure=p99Ms&step=5s`,
+    undefined,
+    `${v1}/analytics/columns`,
+  )
   await call('get', `${v1}/analytics/heatmap`)
   await call('get', `${v1}/logs`)
   await call('get', `${v1}/logs/export`)

@@ -1,9 +1,10 @@
 /** What the nodes counted. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { dimensions } from '../telemetry/analytics.ts'
+import { dimensions, nameDimensions } from '../telemetry/analytics.ts'
 import { methods, outcomes, protocols, statuses } from '../telemetry/breakdown.ts'
-import { AnalyticsAnswer, HeatmapAnswer } from './analytics-schemas.ts'
+import { type ColumnMeasure, columnMeasures } from '../telemetry/columns.ts'
+import { AnalyticsAnswer, ColumnsAnswer, HeatmapAnswer } from './analytics-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
 import { responses, TrafficAnswer } from './schemas.ts'
 import { parseDuration, parseTime, TimeParameter } from './time-parameters.ts'
@@ -61,6 +62,35 @@ const getAnalytics = {
   response: responses({ 200: AnalyticsAnswer }, 400, 401),
 }
 
+const getColumns = {
+  tags: ['analytics'],
+  description:
+    'Traffic for charts: one list of numbers for each measure of a series, with a number for every step of the range. Counts are 0 where nothing came, percentiles null.',
+  querystring: Type.Object(
+    {
+      by: Type.Optional(Type.Array(Type.Enum([...nameDimensions]), { maxItems: 2 })),
+      measure: Type.Optional(
+        Type.Array(Type.Enum([...columnMeasures]), {
+          maxItems: columnMeasures.length,
+          description: 'default: requests',
+        }),
+      ),
+      from: TimeParameter,
+      to: TimeParameter,
+      step: Type.Optional(
+        Type.String({ maxLength: 20, description: 'like 1m, 1h, 1d; default: auto' }),
+      ),
+      node: names,
+      router: names,
+      service: names,
+    },
+    strict,
+  ),
+  response: responses({ 200: ColumnsAnswer }, 400, 401),
+}
+
+const measuresDefault: readonly ColumnMeasure[] = ['requests']
+
 const getHeatmap = {
   tags: ['analytics'],
   description: 'Requests by doublings of their duration, in steps of time.',
@@ -88,6 +118,14 @@ export const telemetryRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     const toMs = parseTime('to', to) ?? now()
     const fromMs = parseTime('from', from) ?? toMs - hourMs
     return telemetry.queryTraffic({ by, fromMs, toMs, stepMs: parseDuration('step', step) })
+  })
+  app.get('/analytics/columns', { schema: getColumns }, ({ query }) => {
+    const { by = [], measure = measuresDefault, step = 'auto', node, router, service } = query
+    const toMs = parseTime('to', query.to) ?? now()
+    const fromMs = parseTime('from', query.from) ?? toMs - hourMs
+    const stepMs = step === 'auto' ? 'auto' : parseDuration('step', step)
+    const names = { nodes: node, routers: router, services: service }
+    return telemetry.queryColumns({ by, measures: measure, fromMs, toMs, stepMs, ...names })
   })
   app.get('/analytics/heatmap', { schema: getHeatmap }, ({ query }) => {
     const { from, to, step = 'auto', node, router, service } = query

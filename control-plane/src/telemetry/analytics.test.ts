@@ -35,6 +35,55 @@ async function totals(query: Partial<AnalyticsQuery>): Promise<Record<string, nu
 const READ = ((1 * 4 + 1) * 4 + 2) * 6 + 1
 const WRITE = ((2 * 4 + 2) * 4 + 1) * 6 + 4
 
+describe('columns for charts', () => {
+  it('have a number for each step of the range, percentiles of merged histograms, and names that are asked for', async () => {
+    const batch = (success: number, minute: number, latenciesUs: number[]) => ({
+      router: 'shop',
+      success,
+      serverError: 1,
+      bytesOut: 10,
+      latenciesUs,
+      minute,
+    })
+    await test.telemetry.storeCounters(
+      'n-1',
+      counters(startMs, 1, [batch(1, 0, [1_000, 1_000]), batch(2, 2, [1_000, 1_000, 9_000])]),
+    )
+    await test.telemetry.storeCounters('n-2', counters(startMs, 1, [batch(4, 0, [9_000])]))
+    const range = { fromMs: startMs, toMs: startMs + 4 * minuteMs, stepMs: minuteMs }
+    const [all, ...none] = (
+      await test.telemetry.queryColumns({
+        ...range,
+        by: [],
+        measures: ['requests', 'errors', 'bytesOut', 'p50Ms'],
+      })
+    ).series
+    expect(none).toEqual([])
+    expect(all).toEqual({
+      key: {},
+      columns: {
+        requests: [7, 0, 3, 0],
+        errors: [2, 0, 1, 0],
+        bytesOut: [20, 0, 10, 0],
+        p50Ms: [expect.closeTo(1, 1), null, expect.closeTo(1, 1), null],
+      },
+    })
+    const two = await test.telemetry.queryColumns({
+      ...range,
+      by: ['node', 'router'],
+      measures: ['requests'],
+      nodes: ['edge-2'],
+    })
+    expect(two.series).toEqual([
+      { key: { node: 'edge-2', router: 'shop' }, columns: { requests: [5, 0, 0, 0] } },
+    ])
+    const tooMany = { ...range, toMs: startMs + 200_000 * minuteMs }
+    await expect(
+      test.telemetry.queryColumns({ ...tooMany, by: ['router'], measures: ['requests'] }),
+    ).rejects.toThrow('is too small for the range')
+  })
+})
+
 describe('sums of traffic', () => {
   beforeEach(async () => {
     const breakdown = { codeDeltas: [READ, WRITE - READ], counts: [3n, 1n] }

@@ -3,6 +3,7 @@ import type { CounterBatch, LogBatch } from '@sluice/proto'
 import type { TelemetryDatabase } from '../store/database.ts'
 import { makeCommitsDurable, type TrafficRecord } from '../store/telemetry.ts'
 import { type AnalyticsAnswer, type AnalyticsQuery, queryAnalytics } from './analytics.ts'
+import { type ColumnsAnswer, type ColumnsQuery, queryColumns } from './columns.ts'
 import { type HeatmapAnswer, type HeatmapQuery, queryHeatmap } from './heatmap.ts'
 import { Ingest, type StoredRows, type StoreResult } from './ingest.ts'
 import { telemetryLimits as limits } from './limits.ts'
@@ -80,6 +81,11 @@ export class Telemetry {
   queryAnalytics(query: AnalyticsQuery): Promise<AnalyticsAnswer> {
     const { db, nodes, now } = this.#options
     return queryAnalytics(db, nodes, query, now())
+  }
+
+  queryColumns(query: ColumnsQuery): Promise<ColumnsAnswer> {
+    const { db, nodes, now } = this.#options
+    return queryColumns(db, nodes, query, now())
   }
 
   queryHeatmap(query: HeatmapQuery): Promise<HeatmapAnswer> {

@@ -73,32 +73,14 @@ export interface Difference {
   }[]
 }
 
-export interface TrafficPoint {
-  readonly time: string
-  readonly requests: Readonly<Record<string, number>> & {
-    readonly total: number
-    readonly serverError: number
-    readonly none: number
-  }
-  readonly bytesIn: number
-  readonly bytesOut: number
-  readonly latency: Readonly<Record<'count' | 'p50Ms' | 'p99Ms', number>>
-}
-
-export interface Traffic {
+/** For each series and measure a number for each step of the range. */
+export interface Columns {
   readonly from: string
   readonly to: string
   readonly stepMs: number
-  readonly series: readonly { readonly key: string; readonly points: readonly TrafficPoint[] }[]
-}
-
-/** Of everything together, with percentiles of the merged histograms. */
-export interface Analytics {
   readonly series: readonly {
-    readonly points: readonly {
-      readonly time: string
-      readonly latency: { readonly percentilesMs: readonly number[] } | null
-    }[]
+    readonly key: { readonly node?: string }
+    readonly columns: Readonly<Record<string, readonly (number | null)[]>>
   }[]
 }
 

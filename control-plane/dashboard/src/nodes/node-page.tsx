@@ -1,15 +1,18 @@
 /** One node: how it does, what it runs, and what it refused. */
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../api/client.ts'
 import type { NodeView } from '../api/types.ts'
 import { useWrite } from '../app/session.tsx'
+import type { Mark } from '../charts/chart.tsx'
 import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
 import { LatencyHeatMap } from '../charts/heat-map.tsx'
-import { flowOf, SPANS, type Span, useTraffic } from '../charts/traffic.ts'
+import { flowOf, SPANS, type Span, useFlow } from '../charts/traffic.ts'
 import { duration, milliseconds, text } from '../design/format.ts'
 import { Card, Failure, Labels, PageFrame, State, Time } from '../design/parts.tsx'
+
+const noMarks: readonly Mark[] = []
 
 export function NodePage({ name }: { readonly name: string }) {
   const [span, setSpan] = useState<Span>(SPANS[1])
@@ -17,8 +20,11 @@ export function NodePage({ name }: { readonly name: string }) {
     queryKey: ['nodes', name],
     queryFn: () => call<NodeView>(`/nodes/${encodeURIComponent(name)}`),
   })
-  const traffic = useTraffic('node', span)
-  const series = traffic.data?.series.filter(({ key }) => key === name) ?? []
+  const traffic = useFlow(span, name)
+  const flow = useMemo(
+    () => (traffic.data === undefined ? undefined : flowOf(traffic.data)),
+    [traffic.data],
+  )
   return (
     <PageFrame title={name} actions={<SpanPicker span={span} onPick={setSpan} />}>
       <Failure error={node.error} />
@@ -31,9 +37,7 @@ export function NodePage({ name }: { readonly name: string }) {
           </div>
         </>
       )}
-      {traffic.data === undefined ? null : (
-        <FlowCharts flow={flowOf(traffic.data, series)} marks={[]} />
-      )}
+      {flow === undefined ? null : <FlowCharts flow={flow} marks={noMarks} />}
       <LatencyHeatMap node={name} span={span} />
     </PageFrame>
   )

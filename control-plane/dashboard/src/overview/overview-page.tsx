@@ -3,18 +3,18 @@ import { useQuery } from '@tanstack/react-query'
 import { memo, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../api/client.ts'
-import type { NodeView, Page, Traffic, VersionSummary } from '../api/types.ts'
+import type { NodeView, Page, VersionSummary } from '../api/types.ts'
 import { Chart, type Mark } from '../charts/chart.tsx'
 import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
 import {
   type Flow,
   flowOf,
-  requestsOf,
+  type NodeRequests,
+  requestsByNode,
   SPANS,
   type Span,
-  useLatency,
-  useTraffic,
-  withLatency,
+  useFlow,
+  useRequestsByNode,
 } from '../charts/traffic.ts'
 import { byteRate, milliseconds, percent, requestRate, text } from '../design/format.ts'
 import { Card, Empty, Failure, Figure, PageFrame, stateTones, Time } from '../design/parts.tsx'
@@ -26,13 +26,17 @@ const noVersions: readonly VersionSummary[] = []
 
 export function OverviewPage() {
   const [span, setSpan] = useState<Span>(SPANS[1])
-  const traffic = useTraffic('node', span)
-  const latency = useLatency(span)
+  const traffic = useFlow(span)
+  const byNode = useRequestsByNode(span)
   const nodes = useNodes()
   const versions = useVersions()
-  const summed = useMemo(
-    () => (traffic.data === undefined ? undefined : flowOf(traffic.data, traffic.data.series)),
+  const flow = useMemo(
+    () => (traffic.data === undefined ? undefined : flowOf(traffic.data)),
     [traffic.data],
+  )
+  const requests = useMemo(
+    () => (byNode.data === undefined ? undefined : requestsByNode(byNode.data)),
+    [byNode.data],
   )
   const marks = useMemo(
     () =>
@@ -43,17 +47,15 @@ export function OverviewPage() {
     [versions],
   )
   if (nodes.data?.items.length === 0) return <FirstSteps />
-  const merged = latency.data ?? undefined
-  const flow = summed !== undefined && merged !== undefined ? withLatency(summed, merged) : summed
   return (
     <PageFrame title="Overview" actions={<SpanPicker span={span} onPick={setSpan} />}>
-      <Failure error={traffic.error ?? nodes.error} />
-      {flow === undefined ? null : <Figures flow={flow} isMerged={merged !== undefined} />}
+      <Failure error={traffic.error ?? byNode.error ?? nodes.error} />
+      {flow === undefined ? null : <Figures flow={flow} />}
       <Card title="Fleet">
         <FleetStrip nodes={nodes.data?.items ?? []} />
       </Card>
       {flow === undefined ? null : <FlowCharts flow={flow} marks={marks} />}
-      {traffic.data === undefined ? null : <Multiples traffic={traffic.data} marks={marks} />}
+      {requests === undefined ? null : <Multiples {...requests} marks={marks} />}
       <LatestChanges versions={versions} />
     </PageFrame>
   )
@@ -88,8 +90,7 @@ function FirstSteps() {
 }
 
 /** Of the last whole step, since the newest one has only begun. */
-function Figures({ flow, isMerged }: { readonly flow: Flow; readonly isMerged: boolean }) {
-  const of = isMerged ? '' : ', slowest node'
+function Figures({ flow }: { readonly flow: Flow }) {
   const at = Math.max(0, flow.timesMs.length - 2)
   const last = (values: readonly number[]) => values[at] ?? 0
   const time = (values: readonly (number | null)[]) => {
@@ -100,8 +101,8 @@ function Figures({ flow, isMerged }: { readonly flow: Flow; readonly isMerged: b
     <section className="figures" aria-label="Now">
       <Figure name="Requests" quantity={requestRate(last(flow.requestsPerSecond))} />
       <Figure name="Errors" quantity={percent(flow.errorShare[at] ?? 0)} />
-      <Figure name={`p50${of}`} quantity={time(flow.p50Ms)} />
-      <Figure name={`p99${of}`} quantity={time(flow.p99Ms)} />
+      <Figure name="p50" quantity={time(flow.p50Ms)} />
+      <Figure name="p99" quantity={time(flow.p99Ms)} />
       <Figure name="To clients" quantity={byteRate(last(flow.outPerSecond))} />
       <Figure name="From clients" quantity={byteRate(last(flow.inPerSecond))} />
     </section>
@@ -123,16 +124,20 @@ function FleetStrip({ nodes }: { readonly nodes: readonly NodeView[] }) {
   )
 }
 
-function Multiples(props: { readonly traffic: Traffic; readonly marks: readonly Mark[] }) {
-  const { traffic, marks } = props
-  const shown = traffic.series.slice(0, multiplesMax)
-  const hidden = traffic.series.length - shown.length
+function Multiples(props: {
+  readonly timesMs: readonly number[]
+  readonly nodes: readonly NodeRequests[]
+  readonly marks: readonly Mark[]
+}) {
+  const { timesMs, nodes, marks } = props
+  const shown = nodes.slice(0, multiplesMax)
+  const hidden = nodes.length - shown.length
   return (
     <section>
       <h2>Requests by node</h2>
       <div className="grid">
-        {shown.map((series) => (
-          <NodeChart key={series.key} traffic={traffic} series={series} marks={marks} />
+        {shown.map((requests) => (
+          <NodeChart key={requests.node} timesMs={timesMs} requests={requests} marks={marks} />
         ))}
       </div>
       {hidden > 0 ? (
@@ -144,16 +149,16 @@ function Multiples(props: { readonly traffic: Traffic; readonly marks: readonly 
 }
 
 const NodeChart = memo(function NodeChart(props: {
-  readonly traffic: Traffic
-  readonly series: Traffic['series'][number]
+  readonly timesMs: readonly number[]
+  readonly requests: NodeRequests
   readonly marks: readonly Mark[]
 }) {
-  const { traffic, series, marks } = props
-  const { timesMs, requestsPerSecond } = requestsOf(traffic, series)
+  const { timesMs, requests, marks } = props
+  const { node, requestsPerSecond } = requests
   return (
-    <Card title={series.key}>
+    <Card title={node}>
       <Chart
-        label={`Requests per second of ${series.key}`}
+        label={`Requests per second of ${node}`}
         timesMs={timesMs}
         height={110}
         marks={marks}
