@@ -13,6 +13,7 @@ import { StageWatch } from './fleet/stage-watch.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
 import { AuditLog } from './people/audit-log.ts'
 import { Passwords } from './people/passwords.ts'
+import { SecondFactors } from './people/second-factors.ts'
 import { Users } from './people/users.ts'
 import { Drafts } from './publishing/drafts.ts'
 import { Publisher } from './publishing/publisher.ts'
@@ -136,6 +137,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     joinTokens,
     telemetry,
     users,
+    secondFactors: new SecondFactors({ db, vault, now }),
     audit,
     softwareVersion,
     now,

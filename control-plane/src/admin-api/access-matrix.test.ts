@@ -75,6 +75,9 @@ DELETE /api/v1/session                              viewer    write status
 GET    /api/v1/session                              viewer    read  status
 POST   /api/v1/session                              everybody
 POST   /api/v1/session/password                     viewer    write status
+POST   /api/v1/session/second-factor                viewer    write status
+POST   /api/v1/session/second-factor/new            viewer    write status
+POST   /api/v1/session/second-factor/remove         viewer    write status
 GET    /api/v1/sessions                             viewer    read  status
 DELETE /api/v1/sessions/{id}                        viewer    write status
 GET    /api/v1/settings                             viewer    read  settings

@@ -99,6 +99,9 @@ const rules: Readonly<Record<string, AccessRule | 'open'>> = {
   'GET /session': read('status'),
   'DELETE /session': write('status', 'viewer'),
   'POST /session/password': write('status', 'viewer'),
+  'POST /session/second-factor/new': write('status', 'viewer'),
+  'POST /session/second-factor': write('status', 'viewer'),
+  'POST /session/second-factor/remove': write('status', 'viewer'),
   // Of one's own; an admin, of everybody.
   'GET /sessions': read('status'),
   'DELETE /sessions/:id': write('status', 'viewer'),

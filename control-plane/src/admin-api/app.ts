@@ -35,6 +35,7 @@ import { ApiError, sendPreconditionFailed, sendProblem } from './problem-details
 import { present } from './representation.ts'
 import { resourceRoutes } from './resource-routes.ts'
 import { responses } from './schemas.ts'
+import { secondFactorRoutes } from './second-factor-routes.ts'
 import { sessionRoutes, signInRoute } from './session-routes.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { stageRoutes } from './stage-routes.ts'
@@ -126,6 +127,7 @@ async function versionOne(
     joinTokens,
     telemetry,
     users,
+    secondFactors,
     audit,
     sessions,
     apiTokens,
@@ -146,6 +148,7 @@ async function versionOne(
     joinTokens,
     telemetry,
     users,
+    secondFactors,
     audit,
     sessions,
     apiTokens,
@@ -174,6 +177,7 @@ async function versionOne(
   await app.register(logRaiseRoutes, parts)
   await app.register(statusRoutes, parts)
   await app.register(sessionRoutes, parts)
+  await app.register(secondFactorRoutes, parts)
   await app.register(userRoutes, parts)
   await app.register(apiTokenRoutes, parts)
   await app.register(auditRoutes, parts)

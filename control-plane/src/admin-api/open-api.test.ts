@@ -150,6 +150,10 @@ it('describes every answer as it is', async () => {
   await call('get', `${v1}/session`)
   await call('delete', `${v1}/session`)
   await call('post', `${v1}/session/password`, { current: 'x', next: 'y' })
+  const factor = `${v1}/session/second-factor`
+  await call('post', `${factor}/new`)
+  await call('post', factor, { password: 'x', secret: 'X', code: '123456' })
+  await call('post', `${factor}/remove`, { password: 'x' })
   await call('get', `${v1}/sessions`)
   await call('delete', `${v1}/sessions/x`, undefined, `${v1}/sessions/{id}`)
   await call('get', `${v1}/audit?result=done`, undefined, `${v1}/audit`)

@@ -7,6 +7,7 @@ import type { NodeRegistry } from '../fleet/node-registry.ts'
 import type { StageWatch } from '../fleet/stage-watch.ts'
 import type { ApiTokens } from '../people/api-tokens.ts'
 import type { AuditLog } from '../people/audit-log.ts'
+import type { SecondFactors } from '../people/second-factors.ts'
 import type { Sessions } from '../people/sessions.ts'
 import type { SignInThrottle } from '../people/sign-in-throttle.ts'
 import type { Users } from '../people/users.ts'
@@ -31,6 +32,7 @@ export interface AdminApiOptions {
   readonly joinTokens: JoinTokens
   readonly telemetry: Telemetry
   readonly users: Users
+  readonly secondFactors: SecondFactors
   readonly audit: AuditLog
   readonly softwareVersion: string
   readonly now: () => number

@@ -1,17 +1,16 @@
 /** Signing in to the dashboard and out of it, and who else is signed in. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { peopleLimits } from '../people/limits.ts'
 import { ADMIN_NAME, isAtLeast, ROLES } from '../people/principal.ts'
 import type { Session, Sessions } from '../people/sessions.ts'
-import type { SignInAttempt, SignInThrottle } from '../people/sign-in-throttle.ts'
-import type { Users } from '../people/users.ts'
 import { principalOf } from './access.ts'
 import { type Authentication, SESSION_COOKIE } from './authentication.ts'
 import type { AdminApiParts } from './parts.ts'
 import { ApiError } from './problem-details.ts'
 import { pageOf, responses, Time } from './schemas.ts'
+import { requireOwnPassword, type SignInParts, whoSignsIn } from './sign-in.ts'
 
 const tags = ['session']
 const cookiePath = '/api/'
@@ -30,6 +29,13 @@ const SignIn = Type.Object(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     password: Type.Optional(Secret),
+    code: Type.Optional(
+      Type.String({
+        maxLength: 30,
+        description:
+          'of the second factor, or a recovery code; where it is missing, 401 has a problem with the field "code"',
+      }),
+    ),
     token: Type.Optional({ ...Secret, description: 'the admin token' }),
   },
   strict,
@@ -82,22 +88,16 @@ const revokeSession = {
   response: responses({ 204: Type.Null({ description: 'ended' }) }, 401, 404),
 }
 
-interface SignInParts {
+interface SignInRouteParts extends SignInParts {
   readonly sessions: Sessions
-  readonly users: Users
   readonly authentication: Authentication
-  readonly throttle: SignInThrottle
 }
 
 /** Apart from the others, since it needs no credentials. */
-export const signInRoute: FastifyPluginAsyncTypebox<SignInParts> = async (app, parts) => {
-  const { sessions, throttle, users } = parts
+export const signInRoute: FastifyPluginAsyncTypebox<SignInRouteParts> = async (app, parts) => {
+  const { sessions } = parts
   app.post('/session', { schema: postSession }, async (request, reply) => {
-    const attempt = { user: request.body.name ?? ADMIN_NAME, address: request.ip }
-    request.auditNote = { who: await knownName(request.body.name, users) }
-    requirePatience(throttle, attempt, reply)
-    const user = await whoSignsIn(request.body, parts)
-    throttle.succeeded(attempt)
+    const user = await whoSignsIn(request, reply, parts)
     request.auditNote = { who: user ?? ADMIN_NAME }
     const secret = await sessions.open(user, request.ip)
     const session = found(await sessions.find(secret))
@@ -112,44 +112,8 @@ export const signInRoute: FastifyPluginAsyncTypebox<SignInParts> = async (app, p
   })
 }
 
-/** A name that is none may be a password in the wrong field, so it is not kept. */
-async function knownName(name: string | undefined, users: Users): Promise<string> {
-  if (name === undefined) return ADMIN_NAME
-  return (await users.list()).some((user) => user.name === name) ? name : ''
-}
-
-/** Null: whoever has the admin token. */
-async function whoSignsIn(
-  { token, name, password }: Static<typeof SignIn>,
-  { users, authentication }: SignInParts,
-): Promise<string | null> {
-  if (token !== undefined && name === undefined && password === undefined) {
-    if (authentication.isAdminToken(token)) return null
-    throw new ApiError(401, 'that is not the admin token')
-  }
-  if (token !== undefined || name === undefined || password === undefined) {
-    throw new ApiError(400, 'signing in takes a name and a password, or the admin token')
-  }
-  const user = await users.verify(name, password)
-  if (user === undefined) throw new ApiError(401, 'name or password is wrong')
-  return user.name
-}
-
-function requirePatience(
-  throttle: SignInThrottle,
-  attempt: SignInAttempt,
-  reply: FastifyReply,
-): void {
-  const seconds = Math.ceil(throttle.begin(attempt) / 1_000)
-  if (seconds === 0) return
-  reply.header('retry-after', seconds)
-  throw new ApiError(429, `too many wrong sign-ins; try again in ${seconds} s`)
-}
-
-export const sessionRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
-  app,
-  { sessions, users, throttle },
-) => {
+export const sessionRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (app, parts) => {
+  const { sessions, users } = parts
   app.get('/session', { schema: getSession }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
     return present(found(await sessions.find(request.cookies[SESSION_COOKIE])))
@@ -160,16 +124,8 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
     reply.clearCookie(SESSION_COOKIE, { path: cookiePath }).code(204)
   })
   app.post('/session/password', { schema: postPassword }, async (request, reply) => {
-    const { name, sessionId } = principalOf(request)
     const { current, next } = request.body
-    await users.find(name)
-    const attempt = { user: name, address: request.ip }
-    requirePatience(throttle, attempt, reply)
-    if ((await users.verify(name, current)) === undefined) {
-      const problem = { kind: '', name, field: 'current', reason: 'is not the password' } as const
-      throw new ApiError(400, 'the current password is wrong', [problem])
-    }
-    throttle.succeeded(attempt)
+    const { name, sessionId } = await requireOwnPassword(request, reply, current, parts)
     await users.change(name, { password: next }, sessionId)
     reply.code(204)
   })

@@ -23,6 +23,7 @@ const User = Type.Object(
     name: Type.String(),
     role: RoleSchema,
     isDisabled: Type.Boolean({ description: 'true: may not sign in' }),
+    hasSecondFactor: Type.Boolean(),
     createdAt: Time,
     passwordChangedAt: Time,
   },
@@ -54,6 +55,9 @@ const patchUser = {
     {
       role: Type.Optional(RoleSchema),
       isDisabled: Type.Optional(Type.Boolean()),
+      hasSecondFactor: Type.Optional(
+        Type.Literal(false, { description: 'takes it away, for who has lost it' }),
+      ),
       password: Type.Optional(Password),
     },
     { ...strict, minProperties: 1 },

@@ -107,7 +107,7 @@ it('a changed password ends all sessions but the one that changed it', async () 
   const wrong = await kept.send('POST', '/session/password', { current: 'wrong', next })
   expect([wrong.status, wrong.body.problems]).toEqual([
     400,
-    [{ kind: '', name: 'careful', field: 'current', reason: 'is not the password' }],
+    [{ kind: '', name: 'careful', field: 'password', reason: 'is wrong' }],
   ])
   expect((await kept.send('POST', '/session/password', { current: password, next })).status).toBe(
     204,

@@ -163,6 +163,7 @@ it('adds a user, changes the role and the password, disables and removes it', as
   const changes = [
     [['role', 'grace', 'viewer'], 'user grace is viewer'],
     [['password', 'grace', '--password-file', file], 'user grace has a new password'],
+    [['reset-second-factor', 'grace'], 'user grace has no second factor'],
     [['disable', 'grace'], 'user grace disabled'],
   ] as const
   for (const [words, output] of changes) {

@@ -5,6 +5,8 @@ export const peopleLimits = Object.freeze({
   usersMax: 1_000,
   passwordCharactersMin: 12,
   passwordCharactersMax: 1_024,
+  /** That a user gets with a second factor. */
+  recoveryCodes: 10,
   /** Each takes 32 MiB and a core while it is made. */
   hashesAtOnceMax: 2,
   /** More sign-ins are answered 429. */

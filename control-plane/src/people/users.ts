@@ -1,6 +1,7 @@
 /** The people who may sign in with a password. */
 import { Refusal } from '../model/refusal.ts'
 import type { Database } from '../store/database.ts'
+import { removeSecondFactor } from '../store/second-factors.ts'
 import { removeSessionsOf } from '../store/sessions.ts'
 import {
   findUser,
@@ -18,6 +19,7 @@ export interface User {
   readonly name: string
   readonly role: Role
   readonly isDisabled: boolean
+  readonly hasSecondFactor: boolean
   readonly createdAt: string
   readonly passwordChangedAt: string
 }
@@ -25,6 +27,8 @@ export interface User {
 export interface UserChange {
   readonly role?: Role
   readonly isDisabled?: boolean
+  /** False: takes the second factor away, for who has lost it. */
+  readonly hasSecondFactor?: false
   readonly password?: string
 }
 
@@ -72,13 +76,13 @@ export class Users {
       password_changed_at_ms: this.#now(),
     }
     if (!(await insertUser(this.#db, row))) throw taken(name, 'is taken')
-    return toUser(row)
+    return toUser({ ...row, has_second_factor: 0 })
   }
 
   /** A new password ends the sessions of the user, except the one that is named; so does being disabled. */
   async change(
     name: string,
-    { role, isDisabled, password }: UserChange,
+    { role, isDisabled, hasSecondFactor, password }: UserChange,
     keptSession?: string,
   ): Promise<User> {
     await this.#require(name)
@@ -93,6 +97,7 @@ export class Users {
     }
     await this.#db.transaction().execute(async (transaction) => {
       if (Object.keys(changed).length > 0) await updateUser(transaction, name, changed)
+      if (hasSecondFactor === false) await removeSecondFactor(transaction, name)
       if (password !== undefined || isDisabled === true) {
         await removeSessionsOf(transaction, name, keptSession)
       }
@@ -111,7 +116,7 @@ export class Users {
     return isRight && row !== undefined && row.is_disabled === 0 ? toUser(row) : undefined
   }
 
-  async #require(name: string): Promise<UserRecord> {
+  async #require(name: string) {
     const row = await findUser(this.#db, name)
     if (row === undefined) throw notFound(name)
     return row
@@ -138,11 +143,12 @@ function notFound(name: string): Refusal {
   return new Refusal('not-found', [], `there is no user "${name}"`)
 }
 
-function toUser(row: UserRecord): User {
+function toUser(row: UserRecord & { readonly has_second_factor: number }): User {
   return {
     name: row.name,
     role: row.role,
     isDisabled: row.is_disabled === 1,
+    hasSecondFactor: row.has_second_factor === 1,
     createdAt: new Date(row.created_at_ms).toISOString(),
     passwordChangedAt: new Date(row.password_changed_at_ms).toISOString(),
   }

@@ -3,6 +3,8 @@ export interface PeopleTables {
   user: UserTable
   session: SessionTable
   api_token: ApiTokenTable
+  second_factor: SecondFactorTable
+  recovery_code: RecoveryCodeTable
 }
 
 export interface UserTable {
@@ -41,4 +43,19 @@ export interface ApiTokenTable {
   created_at_ms: number
   expires_at_ms: number | null
   used_at_ms: number | null
+}
+
+export interface SecondFactorTable {
+  user: string
+  /** The secret, sealed by the vault with "second-factor NAME" as context. */
+  sealed: Uint8Array
+  /** The number of the 30 s whose code was used last. */
+  used_step: number
+}
+
+/** A code that was not used yet. */
+export interface RecoveryCodeTable {
+  user: string
+  /** SHA-256. */
+  code_hash: Uint8Array
 }

@@ -15,12 +15,23 @@ export async function insertUser(db: Database, row: UserRecord): Promise<boolean
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-export function listUsers(db: Database): Promise<UserRecord[]> {
-  return db.selectFrom('user').selectAll().orderBy('name').execute()
+/** With `has_second_factor`, 0 or 1. */
+function users(db: Database) {
+  return db
+    .selectFrom('user')
+    .leftJoin('second_factor', 'second_factor.user', 'user.name')
+    .selectAll('user')
+    .select((eb) =>
+      eb.cast<number>(eb('second_factor.user', 'is not', null), 'integer').as('has_second_factor'),
+    )
 }
 
-export function findUser(db: Database, name: string): Promise<UserRecord | undefined> {
-  return db.selectFrom('user').selectAll().where('name', '=', name).executeTakeFirst()
+export function listUsers(db: Database) {
+  return users(db).orderBy('name').execute()
+}
+
+export function findUser(db: Database, name: string) {
+  return users(db).where('name', '=', name).executeTakeFirst()
 }
 
 export async function updateUser(

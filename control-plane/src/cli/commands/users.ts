@@ -11,6 +11,7 @@ interface User {
   readonly name: string
   readonly role: string
   readonly isDisabled: boolean
+  readonly hasSecondFactor: boolean
   readonly createdAt: string
 }
 
@@ -80,6 +81,12 @@ function addChanges(user: Command, run: RunAction): void {
     .description('let a user who was disabled sign in again')
     .action((name: string) => changing(name, { isDisabled: false }, `user ${name} enabled`))
   user
+    .command('reset-second-factor <name>')
+    .description('let a user who has lost the second factor sign in without it')
+    .action((name: string) =>
+      changing(name, { hasSecondFactor: false }, `user ${name} has no second factor`),
+    )
+  user
     .command('remove <name>')
     .description('remove a user and end their sessions')
     .action((name: string) =>
@@ -96,11 +103,12 @@ interface Users {
 
 function usersText({ items }: Users): string {
   return table(
-    ['NAME', 'ROLE', 'STATE', 'CREATED'],
-    items.map(({ name, role, isDisabled, createdAt }) => [
+    ['NAME', 'ROLE', 'STATE', 'SECOND FACTOR', 'CREATED'],
+    items.map(({ name, role, isDisabled, hasSecondFactor, createdAt }) => [
       name,
       role,
       isDisabled ? 'disabled' : 'enabled',
+      hasSecondFactor ? 'yes' : 'no',
       timeText(createdAt),
     ]),
   )

@@ -1,4 +1,4 @@
-/** Users, API tokens, and sessions of users. Sessions from before stood for the admin token alone, and end. */
+/** Users, their second factors, API tokens, and sessions of users. Sessions from before stood for the admin token alone, and end. */
 import { type Kysely, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -10,6 +10,18 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       is_disabled integer not null default 0,
       created_at_ms integer not null,
       password_changed_at_ms integer not null
+    ) strict`.execute(db)
+  await sql`
+    create table second_factor (
+      user text primary key references user (name) on delete cascade,
+      sealed blob not null,
+      used_step integer not null
+    ) strict`.execute(db)
+  await sql`
+    create table recovery_code (
+      user text not null references second_factor (user) on delete cascade,
+      code_hash blob not null check (length(code_hash) = 32),
+      primary key (user, code_hash)
     ) strict`.execute(db)
   await sql`
     create table api_token (
