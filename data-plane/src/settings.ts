@@ -128,7 +128,10 @@ function runOptions(): Option[] {
       '--config <file>',
       'run without a control plane, from a YAML file of the documents that `sluice apply` takes',
     ).env('SLUICE_CONFIG'),
-    new Option('--join-token <token>', 'needed only while the data folder has no identity')
+    new Option(
+      '--join-token <token>',
+      'needed while the data folder has no identity, or one that the control plane no longer accepts',
+    )
       .env('SLUICE_JOIN_TOKEN')
       .conflicts('joinTokenFile'),
     new Option('--join-token-file <file>', 'a file that holds the join token').env(

@@ -254,6 +254,9 @@ export const NodeAnswer = Type.Object(
       description: "the node's clock less the control plane's",
     }),
     certificateExpiresAt: Time,
+    isCertificateExpired: Type.Boolean({
+      description: 'true: it has to join again, with a new token, and keeps its name and labels',
+    }),
     enrolledAt: Time,
     address: Type.String(),
   },

@@ -92,6 +92,28 @@ it('frees the name of a revoked node', async () => {
   expect((await fleet.node(first.id)).state).toBe('revoked')
 })
 
+it('lets a node whose certificate has expired join again under its name, with its id and labels', async () => {
+  const pinned = await fleet.tokens.create({ labels: { region: 'eu' } })
+  const first = { csrPem: (await makeCsr()).csrPem, name: 'edge-1', labels: { disk: 'ssd' } }
+  await enrol(fleet, { ...first, token: pinned.token })
+  const before = await fleet.node('edge-1')
+  fleet.clockOffsetMs = 31 * 86_400_000
+  expect(await fleet.node('edge-1')).toMatchObject({ state: 'lost', isCertificateExpired: true })
+  const { token } = await fleet.tokens.create({ uses: 2, labels: { rack: '7' } })
+  const again = { token, csrPem: (await makeCsr()).csrPem, name: 'edge-1' }
+  const answer = await enrol(fleet, { ...again, labels: { region: 'us', disk: 'hdd' } })
+  expect(answer).toMatchObject({ nodeId: before.id })
+  expect(await fleet.registry.list()).toMatchObject([
+    {
+      id: before.id,
+      labels: { region: 'eu', disk: 'ssd', rack: '7' },
+      isCertificateExpired: false,
+      enrolledAt: before.enrolledAt,
+    },
+  ])
+  expect(await enrol(fleet, again)).toMatchObject([status.ALREADY_EXISTS, expect.any(String)])
+})
+
 it('says that a token expired, to whoever holds it', async () => {
   const { token, expiresAt } = await fleet.tokens.create({ expiresInSeconds: 60 })
   fleet.clockOffsetMs = 61_000

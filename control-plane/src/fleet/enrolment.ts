@@ -1,4 +1,7 @@
-/** Turns a join token and a signing request into a node. Nothing is changed unless everything fits. */
+/**
+ * Turns a join token and a signing request into a node, or into a new certificate of one whose certificate has
+ * expired. Nothing is changed unless everything fits.
+ */
 import { randomBytes } from 'node:crypto'
 import { status } from '@grpc/grpc-js'
 import type { EnrolRequest, EnrolResponse } from '@sluice/proto'
@@ -7,6 +10,7 @@ import { SigningRequestError } from '../certificates/signing-request.ts'
 import { findLabelProblem } from '../model/labels.ts'
 import { FleetRefusal, invalid } from './fleet-refusal.ts'
 import type { JoinTokens } from './join-tokens.ts'
+import { readLabels } from './labels.ts'
 import { fleetLimits as limits } from './limits.ts'
 import type { NodeRegistry } from './node-registry.ts'
 import type { TokenBucket } from './token-bucket.ts'
@@ -40,10 +44,12 @@ export class Enrolment {
     if (!bucket.take()) {
       throw new FleetRefusal(status.UNAVAILABLE, 'too many nodes enrol at once; try again later')
     }
-    // What the operator pinned in the token wins over what the machine says of itself.
-    const labels = { ...request.labels, ...verdict.labels }
+    const expired = await registry.findExpired(request.name)
+    // What the operator pinned in the token wins over all, and what the machine says of itself over nothing.
+    const known = expired === undefined ? {} : readLabels(expired.labels)
+    const labels = { ...request.labels, ...known, ...verdict.labels }
     assertNameAndLabels(request.name, labels)
-    const nodeId = `n-${randomBytes(10).toString('hex')}`
+    const nodeId = expired?.id ?? `n-${randomBytes(10).toString('hex')}`
     const certificate = await issueNode(authority, request.csrPem, nodeId)
     const node = { id: nodeId, name: request.name, labels, certificate }
     const outcome = await registry.enrol(verdict.id, node, address)

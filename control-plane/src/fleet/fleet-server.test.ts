@@ -45,7 +45,7 @@ async function expectServing(): Promise<void> {
 }
 
 const certificateRequired =
-  'a valid node certificate of this control plane is required; enrol with a join token'
+  'a valid node certificate of this control plane is required: join, or join again where it has expired, with a join token'
 
 it('presents its leaf and the CA, so that a joining node can check both', async () => {
   const socket = connectTls({

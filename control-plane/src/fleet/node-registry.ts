@@ -173,6 +173,16 @@ export class NodeRegistry {
     return enrolNode(this.#db, tokenId, row, address)
   }
 
+  /** A node that was away for longer than its certificate is good for, and may join again under its name. */
+  async findExpired(name: string): Promise<NodeRecord | undefined> {
+    const row = await findNodeByName(this.#db, name)
+    const mayJoinAgain =
+      row?.revoked_at_ms === null &&
+      row.certificate_expires_at_ms <= this.#now() &&
+      !this.#live.has(row.id)
+    return mayJoinAgain ? row : undefined
+  }
+
   /** The certificate in use is the current one, so the one before it is no longer accepted. */
   confirmCertificate(nodeId: string, fingerprint: string): Promise<void> {
     return forgetPreviousFingerprint(this.#db, nodeId, fingerprint)

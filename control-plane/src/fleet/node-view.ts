@@ -73,6 +73,8 @@ export interface NodeView {
   /** The node's clock less ours; positive: the node is ahead. */
   readonly clockOffsetMs: number | null
   readonly certificateExpiresAt: string
+  /** It has to join again, and may do so under its name. */
+  readonly isCertificateExpired: boolean
   readonly enrolledAt: string
   readonly address: string
 }
@@ -131,6 +133,7 @@ export function presentNode(
     uptimeSeconds: live === undefined ? null : Math.round((nowMs - live.startedAtMs) / 1_000),
     clockOffsetMs: live?.clockOffsetMs === undefined ? null : Math.round(live.clockOffsetMs),
     certificateExpiresAt: new Date(row.certificate_expires_at_ms).toISOString(),
+    isCertificateExpired: row.certificate_expires_at_ms <= nowMs,
     enrolledAt: new Date(row.enrolled_at_ms).toISOString(),
     address: row.address,
   }

@@ -27,7 +27,7 @@ export async function identify(
   const der = call.getAuthContext().sslPeerCertificate?.raw
   if (der === undefined) {
     throw unauthenticated(
-      'a valid node certificate of this control plane is required; enrol with a join token',
+      'a valid node certificate of this control plane is required: join, or join again where it has expired, with a join token',
     )
   }
   const certificate = new X509Certificate(der)

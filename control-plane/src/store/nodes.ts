@@ -99,7 +99,10 @@ const joined = { via: 'join-token', action: 'join', changes: [], result: 'done' 
 
 export type EnrolmentOutcome = 'enrolled' | 'name-taken' | 'token-used-up'
 
-/** Adds a node, with its row in the audit log, and takes a use of its token: all or nothing. */
+/**
+ * Adds a node, with its row in the audit log, and takes a use of its token: all or nothing. A node whose certificate
+ * has expired by then is there already, and gets the new certificate.
+ */
 export function enrolNode(
   db: Database,
   tokenId: string,
@@ -110,17 +113,24 @@ export function enrolNode(
   return db.transaction().execute(async (tx) => {
     const holder = await tx
       .selectFrom('node')
-      .select('id')
+      .select(['id', 'certificate_expires_at_ms'])
       .where('name', '=', node.name)
       .where('revoked_at_ms', 'is', null)
       .executeTakeFirst()
-    if (holder !== undefined) {
+    const isBack = holder?.id === node.id && holder.certificate_expires_at_ms <= node.enrolled_at_ms
+    if (holder !== undefined && !isBack) {
       return 'name-taken'
     }
     if (!(await takeJoinTokenUse(tx, tokenId))) {
       return 'token-used-up'
     }
-    await tx.insertInto('node').values(node).execute()
+    if (isBack) {
+      const { labels, fingerprint, certificate_expires_at_ms } = node
+      const change = { labels, fingerprint, previous_fingerprint: null, certificate_expires_at_ms }
+      await updateNode(tx, node.id, change)
+    } else {
+      await tx.insertInto('node').values(node).execute()
+    }
     await appendAudit(tx, { ...joined, ...origin, object: node.name }, node.enrolled_at_ms)
     return 'enrolled'
   })

@@ -13,7 +13,7 @@ import { enrol } from './control-link/enrolment.ts'
 import { type Identity, IdentityFile } from './control-link/identity.ts'
 import { parseJoinToken } from './control-link/join-token.ts'
 import { Delivery } from './delivery.ts'
-import { StartFailure } from './errors.ts'
+import { reasonOf, StartFailure } from './errors.ts'
 import { limits } from './limits.ts'
 import { readUpdate } from './update-reader.ts'
 import type { NodeSeam, VersionSource } from './version-source.ts'
@@ -145,7 +145,7 @@ export class ControlPlaneSource implements VersionSource {
 
   async #connect(versions: VersionSwitch, node: NodeSeam): Promise<void> {
     const { bootId, logger, settings, stopped } = this.#options
-    const identity = this.#identity ?? (await this.#join())
+    const identity = this.#identity ?? (await this.#join(this.#bundle))
     if (identity === undefined || stopped.aborted) return
     const { outlet } = this
     this.#link = new ControlLink({
@@ -157,6 +157,7 @@ export class ControlPlaneSource implements VersionSource {
       workers: settings.workers,
       logger,
       running: () => versions.running,
+      joinAgain: () => this.#joinAgain(),
       onUpdate: (update) => this.#takeUpdate(update),
       onStanding: ({ draining }) => {
         this.#toldLoad = ''
@@ -181,10 +182,24 @@ export class ControlPlaneSource implements VersionSource {
     this.#link.send({ $case: 'load', value: load })
   }
 
-  async #join(): Promise<Identity | undefined> {
+  /** The bundle is read only now, since one that was used may be gone. */
+  async #joinAgain(): Promise<Identity | undefined> {
+    const { bundle, bundlePassphraseFile } = this.#options.settings
+    try {
+      return await this.#join(
+        bundle === undefined ? undefined : await readBundle(bundle, bundlePassphraseFile),
+      )
+    } catch (error) {
+      const reason = reasonOf(error)
+      this.#options.logger.error({ reason }, 'this node could not join again, and serves on')
+      return undefined
+    }
+  }
+
+  async #join(bundle: Bundle | undefined): Promise<Identity | undefined> {
     const { logger, settings, stopped } = this.#options
-    const token = this.#bundle?.joinToken ?? settings.joinToken
-    const { name = settings.name, labels = settings.labels } = this.#bundle ?? {}
+    const token = bundle?.joinToken ?? settings.joinToken
+    const { name = settings.name, labels = settings.labels } = bundle ?? {}
     if (token === undefined) return undefined
     const address = this.#address
     const identity = await enrol({ address, token, name, labels, logger, stopped })

@@ -102,6 +102,9 @@ export interface NodeView {
   readonly hash: string | null
   readonly appliedAt: string | null
   readonly rejected: null | { version: number; at: string; problems: readonly ProblemView[] }
+  readonly labels: Readonly<Record<string, string>>
+  readonly isCertificateExpired: boolean
+  readonly clockOffsetMs: number | null
   readonly bootId: string
   readonly workers: number
 }

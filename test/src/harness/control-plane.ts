@@ -12,6 +12,7 @@ export class ControlPlane {
   readonly adminPort: number
   readonly fleetPort: number
   readonly #scope: Scope
+  readonly #environment: Readonly<Record<string, string>>
   #process: SystemProcess
   #api: ApiClient | undefined
 
@@ -19,15 +20,20 @@ export class ControlPlane {
     this.dataDirectory = place.dataDirectory
     this.adminPort = place.adminPort
     this.fleetPort = place.fleetPort
+    this.#environment = place.environment
     this.#scope = scope
     this.#process = this.#spawn()
   }
 
   /** `place`: where its data directory is made. */
-  static async start(scope: Scope, place?: string): Promise<ControlPlane> {
+  static async start(
+    scope: Scope,
+    place?: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<ControlPlane> {
     const dataDirectory = join(place ?? (await scope.temporaryDirectory()), 'control-plane')
     const [adminPort = 0, fleetPort = 0] = await freePorts(2)
-    const started = new ControlPlane(scope, { dataDirectory, adminPort, fleetPort })
+    const started = new ControlPlane(scope, { dataDirectory, adminPort, fleetPort, environment })
     await started.#opened()
     return started
   }
@@ -80,6 +86,7 @@ export class ControlPlane {
     return this.#scope.start({
       name: 'control plane',
       command: process.execPath,
+      environment: this.#environment,
       arguments: [
         CONTROL_PLANE,
         ...['--data-dir', this.dataDirectory],
@@ -103,4 +110,5 @@ interface Place {
   readonly dataDirectory: string
   readonly adminPort: number
   readonly fleetPort: number
+  readonly environment: Readonly<Record<string, string>>
 }

@@ -20,6 +20,7 @@ export interface NodeOptions {
   readonly ports?: Readonly<Record<string, number>>
   readonly dataDirectory?: string
   readonly drainGraceSeconds?: number
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface NodeStatus {
@@ -103,13 +104,13 @@ export class DataPlaneNode {
     await this.#process.waitForExit(15_000)
   }
 
-  /** The same data, the same ports, no join token. */
-  startAgain(): void {
-    this.#process = this.#spawn()
+  /** The same data, the same ports; without a new join token with the one it had, which is used up. */
+  startAgain(joinToken = this.#options.joinToken): void {
+    this.#process = this.#spawn(joinToken)
   }
 
-  #spawn(): SystemProcess {
-    const { controlPlane, joinToken, workers = 1, drainGraceSeconds } = this.#options
+  #spawn(joinToken = this.#options.joinToken): SystemProcess {
+    const { controlPlane, workers = 1, drainGraceSeconds, environment = {} } = this.#options
     const { bundle, bundlePassphraseFile } = this.#options
     const listen = Object.entries(this.ports).flatMap(([name, port]) => [
       '--listen',
@@ -127,6 +128,7 @@ export class DataPlaneNode {
     return this.#scope.start({
       name: `node ${this.name}`,
       command: process.execPath,
+      environment,
       arguments: [
         NODE,
         'run',

@@ -33,6 +33,7 @@ export interface NodeView {
   readonly uptimeSeconds: number | null
   readonly clockOffsetMs: number | null
   readonly certificateExpiresAt: string
+  readonly isCertificateExpired: boolean
   readonly enrolledAt: string
   readonly address: string
 }

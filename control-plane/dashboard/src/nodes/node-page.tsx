@@ -99,6 +99,7 @@ function Facts({ node }: { readonly node: NodeView }) {
         <dt>Certificate ends</dt>
         <dd>
           <Time at={node.certificateExpiresAt} />
+          {node.isCertificateExpired && ', so it has to join again with a new token'}
         </dd>
         <dt>Labels</dt>
         <dd>

@@ -34,6 +34,7 @@ interface FleetNode {
   readonly uptimeSeconds: number | null
   readonly clockOffsetMs: number | null
   readonly certificateExpiresAt: string
+  readonly isCertificateExpired: boolean
   readonly enrolledAt: string
   readonly address: string
   readonly rejected: {
@@ -125,10 +126,20 @@ function nodesText({ items }: FleetNodes): string {
     'WORKERS',
     'LABELS',
   ]
-  return [table(heading, rows), ...items.flatMap(refusalLines)].join('\n')
+  return [table(heading, rows), ...items.flatMap(noteLines)].join('\n')
 }
 
-/** A table has no room for why a version was refused, and it is what an operator must know next. */
+/** What a table has no room for, and an operator must know next. */
+function noteLines(node: FleetNode): string[] {
+  if (node.state !== 'revoked' && node.isCertificateExpired && !node.isConnected) {
+    const since = timeText(node.certificateExpiresAt)
+    return [
+      `${node.name} was away until its certificate expired (${since}): start it with a new join token ("sluice token create"), and it is back under its name and labels`,
+    ]
+  }
+  return refusalLines(node)
+}
+
 function refusalLines(node: FleetNode): string[] {
   const { name, rejected, missingFeatures, desiredVersion, softwareVersion } = node
   const problems = rejected?.problems.map(
@@ -178,5 +189,5 @@ function nodeText(node: FleetNode): string {
     ['certificate until', timeText(node.certificateExpiresAt)],
     ['joined', timeText(node.enrolledAt)],
   ]
-  return [table(['NODE', ''], rows), ...refusalLines(node)].join('\n')
+  return [table(['NODE', ''], rows), ...noteLines(node)].join('\n')
 }

@@ -1,11 +1,12 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { StartFailure } from '../errors.ts'
-import { NodeFixture, request, statusOf, webAddress } from '../node.fixture.ts'
+import { NodeFixture, readiness, request, statusOf, webAddress } from '../node.fixture.ts'
 import { waitFor } from '../wait-for.fixture.ts'
 import { ControlPlaneFixture } from './control-plane.fixture.ts'
+import { makeKeyRequest } from './identity.ts'
 
 let node: NodeFixture
 
@@ -90,6 +91,38 @@ it('serves on when it is revoked, and says so once', async () => {
   expect(problems[0]).toBe('this node was revoked: the node is revoked (PERMISSION_DENIED)')
   expect(await request(await webAddress(supervisor))).toBe('200 from the origin')
   expect(node.log.filter((line) => line.includes('refuses this node'))).toHaveLength(1)
+})
+
+it('serves on when its certificate has expired, says how to go on, and joins again with a token', async () => {
+  node.controlPlane.update = node.version(1n)
+  const first = await node.start()
+  await node.controlPlane.take('applied')
+  await first.stop()
+  const file = join(node.folder, 'identity.json')
+  const identity = JSON.parse(await readFile(file, 'utf8'))
+  node.controlPlane.nodeStartedAgoMs = 2 * node.controlPlane.nodeLifeMs
+  const { csrPem, privateKeyPem } = await makeKeyRequest()
+  const certificatePem = await node.controlPlane.sign(csrPem, identity.nodeId)
+  await writeFile(file, JSON.stringify({ ...identity, certificatePem, privateKeyPem }))
+  node.controlPlane.nodeStartedAgoMs = 0
+  const refusal = { code: status.UNAUTHENTICATED, details: 'a valid certificate is required' }
+  node.controlPlane.configureRefusal = refusal
+
+  const second = await node.start({ joinToken: node.controlPlane.token.replace(/\.[^.]/, '.x') })
+  await waitFor(() => node.log.some((line) => line.includes('could not join again')), 'the failure')
+  expect((await statusOf(second)).problems).toEqual([
+    expect.stringMatching(/^this node's certificate expired on .*: start it with a new join token/),
+  ])
+  await waitFor(async () => (await readiness(second)) === '200 ready', 'readiness')
+  expect(await request(await webAddress(second))).toBe('200 from the origin')
+  await second.stop()
+
+  const third = await node.start()
+  await waitFor(() => node.log.filter((line) => line.includes('"joined"')).length === 2, 'joining')
+  node.controlPlane.configureRefusal = undefined
+  await waitFor(async () => (await readiness(third)) === '200 ready', 'readiness')
+  expect(await request(await webAddress(third))).toBe('200 from the origin')
+  expect(JSON.parse(await readFile(file, 'utf8')).certificatePem).not.toBe(certificatePem)
 })
 
 it('renews a certificate that is past two thirds of its life, with a new key', async () => {

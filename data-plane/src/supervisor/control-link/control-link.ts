@@ -17,7 +17,7 @@ import {
   type ConfigureMessage,
   type StreamEnd,
 } from './configuration-stream.ts'
-import type { Identity, IdentityFile } from './identity.ts'
+import { expiredAt, type Identity, type IdentityFile } from './identity.ts'
 import { sleep } from './sleep.ts'
 import { TelemetryStream } from './telemetry-stream.ts'
 
@@ -32,6 +32,8 @@ export interface ControlLinkOptions {
   /** What the node runs at this moment. */
   readonly running: () => { version: bigint; hash: string; appliedAtMs: number } | undefined
   readonly onUpdate: (update: Update) => void
+  /** A new identity, after the control plane no longer accepts this one; undefined: there is no way to get one. */
+  readonly joinAgain: () => Promise<Identity | undefined>
   readonly onStanding: (standing: Standing) => void
   readonly onLogRaise: (raise: LogRaise) => void
   readonly onTelemetryOpen: () => void
@@ -63,6 +65,7 @@ export class ControlLink {
   #telemetry: TelemetryStream | undefined
   #isConnected = false
   #isRenewed = false
+  #hasJoinedAgain = false
   #problem: string | undefined
   #finished: Promise<void> | undefined
 
@@ -123,9 +126,19 @@ export class ControlLink {
       if (this.#isRenewed) continue
       if (Date.now() - beganAtMs > limits.reconnectCapMs) this.#backOff.reset()
       this.#tellProblem(end)
+      if (refusalOf(end) === 'unknown' && (await this.#joinAgain())) continue
       const isRefused = refusalOf(end) !== undefined
       await sleep(isRefused ? this.#backOff.refusedDelayMs() : this.#backOff.nextDelayMs(), stopped)
     }
+  }
+
+  /** Once: a token that was refused will be again. */
+  async #joinAgain(): Promise<boolean> {
+    if (this.#hasJoinedAgain) return false
+    this.#hasJoinedAgain = true
+    const identity = await this.#options.joinAgain()
+    this.#identity = identity ?? this.#identity
+    return identity !== undefined
   }
 
   /** From the dial to the end of the configuration stream. */
@@ -225,7 +238,7 @@ export class ControlLink {
 
   /** Once for each reason, however often it is tried again. */
   #tellProblem(end: StreamEnd): void {
-    const text = problemOf(end)
+    const text = problemOf(end, this.#identity)
     if (text === this.#problem) return
     this.#problem = text
     const { logger } = this.#options
@@ -252,13 +265,18 @@ export class ControlLink {
   }
 }
 
-function problemOf(end: StreamEnd): string {
+function problemOf(end: StreamEnd, identity: Identity): string {
   const text = statusText(end)
   switch (refusalOf(end)) {
     case 'revoked':
       return `this node was revoked: ${text}`
-    case 'unknown':
+    case 'unknown': {
+      const expired = expiredAt(identity, Date.now())
+      if (expired !== undefined) {
+        return `this node's certificate expired on ${expired.toISOString()}: start it with a new join token or bundle, and it joins again under its name`
+      }
       return `the control plane does not accept this node's certificate: ${text}`
+    }
     case undefined:
       return text
   }

@@ -58,6 +58,8 @@ export class ControlPlaneFixture {
   repeated = 0
   /** What every call is refused with while it is set. */
   refusal: { code: status; details: string } | undefined
+  /** The same for configuration streams alone. */
+  configureRefusal: { code: status; details: string } | undefined
   /** While set, batches are neither stored nor acknowledged. */
   isDeaf = false
   /** Sent to every node that says hello. */
@@ -180,14 +182,15 @@ export class ControlPlaneFixture {
       return answer({ code: status.UNAUTHENTICATED, details: 'the token is not known' })
     }
     const nodeId = randomUUID()
-    const certificatePem = await this.#sign(request.csrPem, nodeId)
+    const certificatePem = await this.sign(request.csrPem, nodeId)
     return answer(null, { nodeId, certificatePem, caChainPem: this.#ca.toString('pem') })
   }
 
   #take(call: ConfigureCall): void {
     call.on('error', () => undefined)
-    if (this.refusal !== undefined) {
-      call.emit('error', this.refusal)
+    const refusal = this.refusal ?? this.configureRefusal
+    if (refusal !== undefined) {
+      call.emit('error', refusal)
       return
     }
     this.#calls.add(call)
@@ -213,7 +216,7 @@ export class ControlPlaneFixture {
 
   async #renew(call: ConfigureCall, csrPem: string): Promise<void> {
     this.nodeStartedAgoMs = 0
-    const certificatePem = await this.#sign(csrPem, this.hellos.at(-1)?.nodeId ?? '')
+    const certificatePem = await this.sign(csrPem, this.hellos.at(-1)?.nodeId ?? '')
     const caChainPem = this.#ca.toString('pem')
     call.write({ message: { $case: 'renewal', value: { certificatePem, caChainPem } } })
   }
@@ -236,7 +239,7 @@ export class ControlPlaneFixture {
     })
   }
 
-  async #sign(csrPem: string, nodeId: string): Promise<string> {
+  async sign(csrPem: string, nodeId: string): Promise<string> {
     const request = new Pkcs10CertificateRequest(csrPem)
     const key = await request.publicKey.export()
     const certificate = await this.#issue(key, `CN=${nodeId}`, [

@@ -74,6 +74,12 @@ export function renewalDueAtMs({ certificatePem }: Identity): number {
   return from + ((validToDate.getTime() - from) * 2) / 3
 }
 
+/** When it ended; undefined while the certificate is valid. */
+export function expiredAt({ certificatePem }: Identity, nowMs: number): Date | undefined {
+  const { validToDate } = new X509Certificate(certificatePem)
+  return validToDate.getTime() <= nowMs ? validToDate : undefined
+}
+
 export class IdentityFile {
   readonly #path: string
 
