@@ -229,7 +229,7 @@ export class NodeRegistry {
     this.#live.set(nodeId, {
       session,
       connectedAtMs: nowMs,
-      startedAtMs: nowMs - node.uptimeMs,
+      startedAtMs: performance.now() - node.uptimeMs,
       load: undefined,
       clockOffsetMs: node.timeMs === 0 ? undefined : node.timeMs - nowMs,
       lastSeenAtMs: nowMs,
@@ -262,7 +262,8 @@ export class NodeRegistry {
       return
     }
     live.lastSeenAtMs = this.#now()
-    if (live.lastSeenAtMs - live.savedAtMs >= fleetTimings.lastSeenSavedMs) {
+    // The clock may have been set back since.
+    if (Math.abs(live.lastSeenAtMs - live.savedAtMs) >= fleetTimings.lastSeenSavedMs) {
       live.savedAtMs = live.lastSeenAtMs
       await updateNode(this.#db, nodeId, { last_seen_at_ms: live.lastSeenAtMs })
     }

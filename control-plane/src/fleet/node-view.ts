@@ -84,6 +84,7 @@ export interface LiveNode {
   /** Whose connection it is: a late goodbye of an older one must not count. */
   readonly session: object
   readonly connectedAtMs: number
+  /** By the monotonic clock, as how long it is up must not follow a clock that is set. */
   readonly startedAtMs: number
   clockOffsetMs: number | undefined
   /** Undefined while the node told nothing, since nothing of it drains. */
@@ -130,7 +131,8 @@ export function presentNode(
     workers: row.workers,
     isDraining: row.is_draining === 1,
     load: live?.load ?? null,
-    uptimeSeconds: live === undefined ? null : Math.round((nowMs - live.startedAtMs) / 1_000),
+    uptimeSeconds:
+      live === undefined ? null : Math.round((performance.now() - live.startedAtMs) / 1_000),
     clockOffsetMs: live?.clockOffsetMs === undefined ? null : Math.round(live.clockOffsetMs),
     certificateExpiresAt: new Date(row.certificate_expires_at_ms).toISOString(),
     isCertificateExpired: row.certificate_expires_at_ms <= nowMs,

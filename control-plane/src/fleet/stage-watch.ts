@@ -65,10 +65,11 @@ export interface StageView {
 /** What was seen of one stage. */
 interface Watched {
   readonly version: number
-  readonly fromMs: number
+  /** By the monotonic clock, like all durations here: a clock that is set must end no hold. */
+  readonly from: number
   selectedIds: ReadonlySet<string>
   /** Undefined: not all of its nodes run it. */
-  sinceMs: number | undefined
+  since: { readonly timeMs: number; readonly monotonicMs: number } | undefined
   selected: Answers
   others: Answers
 }
@@ -152,15 +153,15 @@ export class StageWatch {
     const connected = selected.filter(({ isConnected }) => isConnected)
     const isEverywhere =
       connected.length > 0 && connected.every(({ version }) => version === stage.version)
-    if (watched.sinceMs === undefined) {
-      if (isEverywhere) watched.sinceMs = now()
-      else if (now() - watched.fromMs > limits.stageApplyMs) {
+    if (watched.since === undefined) {
+      if (isEverywhere) watched.since = { timeMs: now(), monotonicMs: performance.now() }
+      else if (performance.now() - watched.from > limits.stageApplyMs) {
         const late = selected.find(({ version }) => version !== stage.version)
         return this.#withdraw(stage, `node ${late?.name ?? '(none)'} did not apply it in time`)
       }
       return
     }
-    const isOver = now() - watched.sinceMs >= stage.plan.holdMs
+    const isOver = performance.now() - watched.since.monotonicMs >= stage.plan.holdMs
     const lost = selected.find(({ isConnected }) => !isConnected)
     if (isOver && lost !== undefined) return this.#withdraw(stage, `node ${lost.name} was lost`)
     await this.#judge(stage, watched, isOver)
@@ -189,9 +190,9 @@ export class StageWatch {
     if (this.#watched?.version !== version) {
       this.#watched = {
         version,
-        fromMs: this.#options.now(),
+        from: performance.now(),
         selectedIds: new Set(),
-        sinceMs: undefined,
+        since: undefined,
         selected: new Answers(),
         others: new Answers(),
       }
@@ -201,10 +202,10 @@ export class StageWatch {
 
   #count(rows: readonly TrafficRecord[]): void {
     const watched = this.#watched
-    if (watched?.sinceMs === undefined) return
+    if (watched?.since === undefined) return
     for (const row of rows) {
       // What was counted in earlier minutes and only arrives now is of the version before.
-      if (row.minute_ms + 60_000 <= watched.sinceMs) continue
+      if (row.minute_ms + 60_000 <= watched.since.timeMs) continue
       const isSelected = watched.selectedIds.has(row.node)
       const answers = isSelected ? watched.selected : watched.others
       answers.add(row)
@@ -230,10 +231,11 @@ export class StageWatch {
 
   #comparison(holdMs: number): StageView['comparison'] {
     const watched = this.#watched
-    if (watched?.sinceMs === undefined) return null
+    if (watched?.since === undefined) return null
+    const { timeMs, monotonicMs } = watched.since
     return {
-      since: new Date(watched.sinceMs).toISOString(),
-      holdLeftMs: Math.max(0, watched.sinceMs + holdMs - this.#options.now()),
+      since: new Date(timeMs).toISOString(),
+      holdLeftMs: Math.max(0, Math.round(monotonicMs + holdMs - performance.now())),
       selected: toSide(watched.selected),
       others: toSide(watched.others),
     }

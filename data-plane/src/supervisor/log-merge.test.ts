@@ -143,6 +143,20 @@ it('closes a second after two more when a worker is silent, and counts what come
   expect(merge.tick(5_000, [one, silent], 5)).toEqual([{ lines: [], notKept: 2 }])
 })
 
+it('closes what a clock that was set back left ahead, and takes the seconds that it says now', () => {
+  const merge = new LogMerge(seeded(8))
+  const [one, other] = [{}, {}]
+  merge.add(one, sample(7_200_000, reservoir(['/closed'], 5, Math.random)))
+  expect(merge.tick(7_204_000, [one, other], 5)).toMatchObject([{ notKept: 0 }])
+  merge.add(one, sample(7_205_000, reservoir(['/ahead'], 5, Math.random)))
+  merge.add(one, sample(3_600_000, reservoir(['/now'], 5, Math.random)))
+  merge.add(other, sample(3_600_000, reservoir(['/now'], 5, Math.random)))
+  const paths = [3_601_250, 3_602_250].flatMap((now) =>
+    merge.tick(now, [one, other], 5).flatMap(({ lines }) => lines.map(({ path }) => path)),
+  )
+  expect(paths.sort()).toEqual(['/ahead', '/now', '/now'])
+})
+
 it('lets kept and not kept add up to what was seen, whatever comes when', () => {
   const random = seeded(8)
   const merge = new LogMerge(random)

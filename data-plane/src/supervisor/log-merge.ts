@@ -107,6 +107,9 @@ export class LogMerge {
 
   add(reporter: object, sample: LogSample): void {
     const { secondMs, ordinary, notable } = sample
+    // So far back only a clock comes that was set: what it says now are seconds of their own.
+    const backMs = this.#closedUntilMs - secondMs
+    if (backMs > limits.logSecondsOpenMax * 1_000) this.#closedUntilMs = 0
     if (!this.#open.has(secondMs) && !this.#isOpenable(secondMs)) {
       // Its second has had its lines.
       this.#lateNotKept += ordinary.seen + notable.seen
@@ -122,7 +125,8 @@ export class LogMerge {
   tick(nowMs: number, expected: readonly object[], linesMax: number): MergedSecond[] {
     const closed: MergedSecond[] = []
     for (const [secondMs, second] of this.#oldestFirst()) {
-      const ageMs = nowMs - (secondMs + 1_000)
+      // A second far ahead is of a clock that was set back since, and nobody else will report it.
+      const ageMs = Math.abs(nowMs - (secondMs + 1_000))
       if (!second.isComplete && ageMs < limits.logSecondOpenMaxMs) {
         second.isComplete = expected.every((worker) => second.reporters.has(worker))
         continue

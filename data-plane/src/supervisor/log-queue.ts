@@ -125,10 +125,10 @@ export class LogQueue {
 
   /** True when the control plane has everything within the time. */
   async flush(timeoutMs: number): Promise<boolean> {
-    const deadline = Date.now() + timeoutMs
+    const deadline = performance.now() + timeoutMs
     this.#advance()
-    while (this.#inFlight !== undefined && this.#sender.isOpen && Date.now() < deadline) {
-      await this.#nextAnswer(deadline - Date.now())
+    while (this.#inFlight !== undefined && this.#sender.isOpen && performance.now() < deadline) {
+      await this.#nextAnswer(deadline - performance.now())
     }
     return this.#inFlight === undefined && this.#lines.length === 0
   }

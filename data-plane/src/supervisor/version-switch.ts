@@ -55,6 +55,7 @@ interface Offer {
   candidate: Candidate
   readonly source: RunningVersion['source']
   readonly appliedAtMs: number | undefined
+  /** By the monotonic clock. */
   readonly receivedAtMs: number
   isReported: boolean
   /** What runs when its turn comes, once more: only where it listens is new. */
@@ -138,7 +139,7 @@ export class VersionSwitch {
     if (running === undefined || this.#waiting !== undefined) return
     const { version, hash, resources, appliedAtMs, source } = running
     const candidate = { version, hash, resources, isEmptyOnPurpose: true }
-    const again = { isSameVersion: true, isReported: true, receivedAtMs: Date.now() }
+    const again = { isSameVersion: true, isReported: true, receivedAtMs: performance.now() }
     this.#offer({ candidate, source, appliedAtMs, ...again })
   }
 
@@ -269,7 +270,7 @@ export class VersionSwitch {
   #reportApplied(offer: Offer, isNew: boolean): void {
     const { candidate, source, receivedAtMs } = offer
     const { version, hash } = candidate
-    const tookMs = Date.now() - receivedAtMs
+    const tookMs = Math.round(performance.now() - receivedAtMs)
     const text = isNew ? 'version applied' : 'the version runs already'
     if (offer.isSameVersion) return
     this.#options.logger.info({ version, tookMs, source }, text)
@@ -293,7 +294,7 @@ function isSame(running: RunningVersion | undefined, { version, hash }: Candidat
 }
 
 function offered(): Pick<Offer, 'receivedAtMs' | 'isReported' | 'isSameVersion'> {
-  return { receivedAtMs: Date.now(), isReported: false, isSameVersion: false }
+  return { receivedAtMs: performance.now(), isReported: false, isSameVersion: false }
 }
 
 const KIND_WORDS: Readonly<Record<number, string>> = {

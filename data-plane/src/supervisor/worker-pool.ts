@@ -187,7 +187,7 @@ export class WorkerPool {
     const slot = this.#slots.find((candidate) => candidate.worker === worker)
     if (slot === undefined || this.#isStopping) return
     slot.worker = undefined
-    const isQuick = Date.now() - worker.startedAtMs < limits.workerQuickDeathMs
+    const isQuick = performance.now() - worker.startedAtMs < limits.workerQuickDeathMs
     slot.quickDeaths = isQuick ? slot.quickDeaths + 1 : 0
     const { pid, exit } = worker
     this.#options.logger.error({ pid, exit }, 'a worker ended and is replaced')

@@ -54,7 +54,8 @@ const DONE: StepOutcome = { kind: 'done' }
 const V8_FLAGS = ['--max-semi-space-size=1']
 
 export class WorkerProcess {
-  readonly startedAtMs = Date.now()
+  /** By the monotonic clock. */
+  readonly startedAtMs = performance.now()
   readonly #child: ChildProcess
   readonly #options: WorkerProcessOptions
   readonly #expectations = new Set<Expectation>()

@@ -8,6 +8,7 @@ import type { OutputBuffer } from './http1/output-buffer.ts'
 import type { Gauges } from './observe/gauges.ts'
 import type { LogSampler } from './observe/log-sampler.ts'
 import type { TrafficCounter } from './observe/traffic-counters.ts'
+import type { WallClock } from './observe/wall-clock.ts'
 import type { Warnings } from './observe/warnings.ts'
 import type { UpstreamService } from './upstreams/upstream-service.ts'
 
@@ -32,6 +33,7 @@ export interface Engine {
   readonly unroutedCounter: TrafficCounter
   /** Monotonic milliseconds, with fractions. */
   readonly now: () => number
+  readonly wallClock: WallClock
   /** True: answers end their connections. */
   isDraining: boolean
 }

@@ -24,6 +24,7 @@ import { Gauges } from './observe/gauges.ts'
 import { LogSampler } from './observe/log-sampler.ts'
 import { Reporter } from './observe/reporter.ts'
 import { TrafficCounters } from './observe/traffic-counters.ts'
+import { WallClock } from './observe/wall-clock.ts'
 import { Warnings } from './observe/warnings.ts'
 import { LargeWriters } from './transport/large-writers.ts'
 import { NetDialler } from './transport/net-dialler.ts'
@@ -54,6 +55,7 @@ export class Worker {
     const gauges = new Gauges()
     const sampler = new LogSampler(Math.random)
     const warnings = new Warnings(now, send)
+    const wallClock = new WallClock()
     this.#send = send
     this.#admission = new Admission(gauges, warnings, readDescriptorsMax())
     this.#engine = {
@@ -66,6 +68,7 @@ export class Worker {
       warnings,
       unroutedCounter: this.#counters.of('', ''),
       now,
+      wallClock,
       isDraining: false,
     }
     const names = new NameTable({
@@ -83,7 +86,9 @@ export class Worker {
     )
     const draining = () => this.#drainCounts()
     const unhealthy = () => this.#upstreams.unhealthyServers()
-    this.#reporter = new Reporter(this.#counters, sampler, gauges, { draining, unhealthy }, send)
+    const states = { draining, unhealthy }
+    const counters = this.#counters
+    this.#reporter = new Reporter({ counters, sampler, gauges, states, wallClock, send })
   }
 
   get gauges(): WorkerGauges {

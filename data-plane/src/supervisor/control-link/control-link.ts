@@ -120,11 +120,11 @@ export class ControlLink {
     const stopped = this.#stopping.signal
     while (!stopped.aborted) {
       this.#isRenewed = false
-      const beganAtMs = Date.now()
+      const beganAtMs = performance.now()
       const end = await this.#session()
       if (stopped.aborted) return
       if (this.#isRenewed) continue
-      if (Date.now() - beganAtMs > limits.reconnectCapMs) this.#backOff.reset()
+      if (performance.now() - beganAtMs > limits.reconnectCapMs) this.#backOff.reset()
       this.#tellProblem(end)
       if (refusalOf(end) === 'unknown' && (await this.#joinAgain())) continue
       const isRefused = refusalOf(end) !== undefined

@@ -14,6 +14,7 @@ import { NameTable } from '../../worker/names/name-table.ts'
 import { Gauges } from '../../worker/observe/gauges.ts'
 import { LogSampler } from '../../worker/observe/log-sampler.ts'
 import { TrafficCounters } from '../../worker/observe/traffic-counters.ts'
+import { WallClock } from '../../worker/observe/wall-clock.ts'
 import { Warnings } from '../../worker/observe/warnings.ts'
 import type { Dialler } from '../../worker/transport/dialler.ts'
 import type { Transport } from '../../worker/transport/transport.ts'
@@ -77,6 +78,7 @@ export class SimulatedWorker {
       gauges,
       sampler: new LogSampler(random.fraction),
       warnings: new Warnings(now, () => {}),
+      wallClock: new WallClock(now),
       unroutedCounter: this.#counters.of('', ''),
       now,
       isDraining: false,

@@ -66,7 +66,7 @@ export class ExchangeRecord {
       counter.addAnswer(Math.round((this.firstByteAt - this.startedAt) * 1_000))
     }
     if (this.attempts > 1) counter.addRetries(this.attempts - 1)
-    const timeMs = Math.floor(performance.timeOrigin + this.startedAt + durationMs)
+    const timeMs = Math.floor(engine.wallClock.at(this.startedAt + durationMs))
     const isNotable = this.status >= 500 || isFailure(outcome) || durationMs > limits.slowExchangeMs
     if (engine.sampler.chooses(timeMs, isNotable)) {
       const where = { entryPoint, peerAddress }

@@ -79,7 +79,8 @@ export class LogSampler {
 
   /** The seconds that have ended by `timeMs`, oldest first; at least one. */
   take(timeMs: number): LogSample[] {
-    if (timeMs >= this.#secondEndMs) this.#roll(timeMs)
+    // A clock that was set back ends the second that is open, too.
+    if (timeMs >= this.#secondEndMs || timeMs < this.#secondMs) this.#roll(timeMs)
     if (this.#finished.length === 0) return [emptySample(this.#secondMs - 1_000)]
     return this.#finished.splice(0)
   }

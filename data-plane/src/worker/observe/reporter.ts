@@ -9,6 +9,7 @@ import type {
 import type { Gauges } from './gauges.ts'
 import type { LogSampler } from './log-sampler.ts'
 import type { TrafficCounters } from './traffic-counters.ts'
+import type { WallClock } from './wall-clock.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -21,34 +22,32 @@ interface States {
   readonly unhealthy: () => readonly UnhealthyServer[]
 }
 
+export interface ReporterOptions {
+  readonly counters: TrafficCounters
+  readonly sampler: LogSampler
+  readonly gauges: Gauges
+  readonly states: States
+  readonly wallClock: WallClock
+  readonly send: (message: WorkerMessage) => void
+}
+
 export class Reporter {
-  readonly #counters: TrafficCounters
-  readonly #sampler: LogSampler
-  readonly #gauges: Gauges
-  readonly #states: States
-  readonly #send: (message: WorkerMessage) => void
+  readonly #options: ReporterOptions
   #timer: NodeJS.Timeout | undefined
   /** When the counts of the next report began; they belong to its minute. */
-  #sinceMs = wallClockMs()
+  #sinceMs: number
 
-  constructor(
-    counters: TrafficCounters,
-    sampler: LogSampler,
-    gauges: Gauges,
-    states: States,
-    send: (message: WorkerMessage) => void,
-  ) {
-    this.#counters = counters
-    this.#sampler = sampler
-    this.#gauges = gauges
-    this.#states = states
-    this.#send = send
+  constructor(options: ReporterOptions) {
+    this.#options = options
+    this.#sinceMs = options.wallClock.now()
   }
 
   start(): void {
-    const untilNext = SECOND_MS - (wallClockMs() % SECOND_MS) + SLACK_MS
+    const { sampler, wallClock } = this.#options
+    const untilNext = SECOND_MS - (wallClock.now() % SECOND_MS) + SLACK_MS
     this.#timer = setTimeout(() => {
-      this.#report(this.#sampler.take(wallClockMs()))
+      wallClock.follow()
+      this.#report(sampler.take(wallClock.now()))
       this.start()
     }, untilNext)
     this.#timer.unref()
@@ -56,30 +55,27 @@ export class Reporter {
 
   stop(): void {
     clearTimeout(this.#timer)
-    this.#report(this.#sampler.takeAll())
+    this.#report(this.#options.sampler.takeAll())
   }
 
   #report(samples: readonly LogSample[]): void {
     const minuteMs = Math.floor(this.#sinceMs / MINUTE_MS) * MINUTE_MS
-    this.#sinceMs = wallClockMs()
-    let traffic = this.#counters.take(minuteMs)
+    const { counters, wallClock, send } = this.#options
+    this.#sinceMs = wallClock.now()
+    let traffic = counters.take(minuteMs)
     for (const logs of samples) {
-      this.#send({ kind: 'report', traffic, logs, ...this.#counts() })
+      send({ kind: 'report', traffic, logs, ...this.#counts() })
       traffic = new TrafficPacker(minuteMs, 0).finish()
     }
     if (traffic.names === '') return
     const nothing = { seen: 0, lines: [] }
     const logs = { secondMs: this.#sinceMs, ordinary: nothing, notable: nothing }
-    this.#send({ kind: 'report', traffic, logs, ...this.#counts() })
+    send({ kind: 'report', traffic, logs, ...this.#counts() })
   }
 
   #counts() {
-    const { draining, unhealthy } = this.#states
-    return { gauges: this.#gauges.snapshot(), draining: draining(), unhealthy: unhealthy() }
+    const { gauges, states } = this.#options
+    const { draining, unhealthy } = states
+    return { gauges: gauges.snapshot(), draining: draining(), unhealthy: unhealthy() }
   }
-}
-
-/** The clock that exchanges are dated with: monotonic within a process. */
-function wallClockMs(): number {
-  return performance.timeOrigin + performance.now()
 }
