@@ -1,6 +1,8 @@
 /** The composition root: makes every part, hands it what it needs, and ends it in the opposite order. */
 import type { Logger } from 'pino'
 import { AdminServer } from './admin-api/admin-server.ts'
+import type { AdminApiOptions } from './admin-api/parts.ts'
+import { type AdminTls, openAdminTls } from './admin-tls.ts'
 import { CertificateAuthority } from './certificates/authority.ts'
 import { DataDirectory } from './data-directory.ts'
 import { explain, StartError } from './errors.ts'
@@ -143,13 +145,24 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
     now,
     log,
   }
-  const admin = await AdminServer.create({ ...parts, adminToken })
+  const tls = await openAdminTls(settings, { authority, log, now })
+  const adminAddress = await startAdmin({ ...parts, adminToken }, tls, settings.admin, cleanups)
+  return { adminAddress, fleetAddress }
+}
+
+async function startAdmin(
+  parts: AdminApiOptions,
+  tls: AdminTls | undefined,
+  wanted: ListenAddress,
+  cleanups: Cleanups,
+): Promise<string> {
+  const admin = await AdminServer.create(parts, tls?.identity)
   cleanups.add(() => admin.stop())
-  const adminAddress = await listening('admin API', settings.admin, async () => {
-    const { address, port } = await admin.start(settings.admin)
+  if (tls !== undefined) cleanups.add(tls.watch((identity) => admin.replaceIdentity(identity)))
+  return listening('admin API', wanted, async () => {
+    const { address, port } = await admin.start(wanted)
     return formatAddress({ host: address, port })
   })
-  return { adminAddress, fleetAddress }
 }
 
 /** What has to be ended, last made first. One that fails does not keep the others from ending. */

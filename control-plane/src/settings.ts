@@ -16,6 +16,11 @@ export interface Settings {
   readonly masterKeyFile: string | undefined
   /** Base64, from the environment only: arguments are visible to all users of a machine. */
   readonly masterKey: string | undefined
+  /** internal: a certificate of the internal CA. */
+  readonly adminTls: 'internal' | undefined
+  readonly adminTlsCert: string | undefined
+  readonly adminTlsKey: string | undefined
+  readonly adminInsecure: boolean
   readonly auditDays: number
   readonly logFormat: 'json' | 'pretty'
   readonly logLevel: string
@@ -78,8 +83,12 @@ export function readSettings(
     )
     .allowExcessArguments(false)
     .addHelpText('after', commandsHelp)
+  for (const option of adminTlsOptions()) command.addOption(option)
   command.parse(argv, { from: 'user' })
   const options = command.opts()
+  if ((options.adminTlsCert === undefined) !== (options.adminTlsKey === undefined)) {
+    command.error('error: --admin-tls-cert and --admin-tls-key need each other')
+  }
   return Object.freeze({
     dataDir: options.dataDir,
     admin: options.admin,
@@ -87,10 +96,28 @@ export function readSettings(
     fleetNames: options.fleetName,
     masterKeyFile: options.masterKeyFile,
     masterKey: environment.SLUICE_MASTER_KEY,
+    adminTls: options.adminTls,
+    adminTlsCert: options.adminTlsCert,
+    adminTlsKey: options.adminTlsKey,
+    adminInsecure: options.adminInsecure,
     auditDays: options.auditDays,
     logFormat: options.logFormat,
     logLevel: options.logLevel,
   })
+}
+
+function adminTlsOptions(): Option[] {
+  return [
+    flag('--admin-tls <source>', 'serve the admin API with a certificate of the internal CA')
+      .choices(['internal'])
+      .conflicts(['adminTlsCert', 'adminTlsKey']),
+    flag('--admin-tls-cert <file>', 'certificate chain of the admin API, PEM'),
+    flag('--admin-tls-key <file>', 'its private key, PEM; both are read again on change'),
+    flag(
+      '--admin-insecure',
+      'let the admin API listen beyond this machine without TLS, behind a proxy that ends it',
+    ).default(false),
+  ]
 }
 
 function flag(flags: string, description: string): Option {

@@ -1,9 +1,10 @@
 /** The admin API as a listening server. */
+import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { buildAdminApi } from './app.ts'
 import { apiLimits } from './limits.ts'
-import type { AdminApiOptions } from './parts.ts'
+import type { AdminApiOptions, TlsIdentity } from './parts.ts'
 
 export class AdminServer {
   readonly #app: FastifyInstance
@@ -12,8 +13,15 @@ export class AdminServer {
     this.#app = app
   }
 
-  static async create(options: AdminApiOptions): Promise<AdminServer> {
-    return new AdminServer(await buildAdminApi(options))
+  /** `tls`: certificate chain and key, PEM; undefined: plain HTTP. */
+  static async create(options: AdminApiOptions, tls?: TlsIdentity): Promise<AdminServer> {
+    return new AdminServer(await buildAdminApi(options, tls))
+  }
+
+  /** For connections from now on. */
+  replaceIdentity({ cert, key }: TlsIdentity): void {
+    const { server } = this.#app
+    if (server instanceof HttpsServer) server.setSecureContext({ cert, key })
   }
 
   /** Resolves with the address that was bound. */

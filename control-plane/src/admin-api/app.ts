@@ -30,7 +30,7 @@ import { logRoutes } from './log-routes.ts'
 import { metricsRoutes } from './metrics-routes.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
-import type { AdminApiOptions, AdminApiParts } from './parts.ts'
+import type { AdminApiOptions, AdminApiParts, TlsIdentity } from './parts.ts'
 import { ApiError, sendPreconditionFailed, sendProblem } from './problem-details.ts'
 import { present } from './representation.ts'
 import { resourceRoutes } from './resource-routes.ts'
@@ -40,6 +40,7 @@ import { sessionRoutes, signInRoute } from './session-routes.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { stageRoutes } from './stage-routes.ts'
 import { statusRoutes } from './status-routes.ts'
+import { sendStrictHeaders } from './strict-headers.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 import { transferRoutes } from './transfer-routes.ts'
 import { userRoutes } from './user-routes.ts'
@@ -59,7 +60,10 @@ const getHealth = {
   response: responses({ 200: Type.Object({ status: Type.Literal('ok') }) }),
 }
 
-export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyInstance> {
+export async function buildAdminApi(
+  options: AdminApiOptions,
+  tls?: TlsIdentity,
+): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = options.log
   const app: FastifyInstance = Fastify({
     loggerInstance,
@@ -67,7 +71,7 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
     bodyLimit: apiLimits.bodyBytesMax,
     requestTimeout: apiLimits.requestTimeoutMs,
     keepAliveTimeout: apiLimits.keepAliveTimeoutMs,
-    http: { headersTimeout: apiLimits.headTimeoutMs },
+    ...serverOptions(tls),
     routerOptions: { maxParamLength: apiLimits.parameterCharactersMax },
     clientErrorHandler: answerBrokenConnection,
     frameworkErrors: (error, request, reply) => {
@@ -84,6 +88,7 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
     const took = Math.round(reply.elapsedTime)
     request.log.debug({ method, url, status: reply.statusCode, tookMs: took }, 'answered')
   })
+  sendStrictHeaders(app)
   installAccessRules(app)
   new Auditing(options).install(app)
   await app.register(fastifySwagger, openApi(options.softwareVersion))
@@ -104,6 +109,14 @@ export async function buildAdminApi(options: AdminApiOptions): Promise<FastifyIn
   await app.register(versionOne, { ...options, ...people, prefix: '/api/v1' })
   await serveDashboard(app)
   return app
+}
+
+/** Fastify's types tell servers with and without TLS apart, which nothing here does. */
+function serverOptions(tls: TlsIdentity | undefined): object {
+  const limits = { headersTimeout: apiLimits.headTimeoutMs }
+  return tls === undefined
+    ? { http: limits }
+    : { https: { ...limits, ...tls, minVersion: 'TLSv1.2' } }
 }
 
 async function versionOne(

@@ -47,3 +47,9 @@ export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log
   readonly throttle: SignInThrottle
   readonly startedAtMs: number
 }
+
+/** Certificate chain and private key, PEM. */
+export interface TlsIdentity {
+  readonly cert: string
+  readonly key: string
+}

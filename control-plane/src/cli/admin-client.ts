@@ -2,6 +2,7 @@
  * Speaks HTTP to the admin API and turns everything that is not a success into a CommandFailure. Knows
  * paths only as they are passed in; what the answers mean belongs to the commands.
  */
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Agent, request } from 'undici'
 import type { AccessToken } from './access-token.ts'
@@ -44,15 +45,20 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export class AdminClient {
   readonly #base: URL
   readonly #accessToken: AccessToken
-  readonly #agent = new Agent({
-    connect: { timeout: limits.connectTimeoutMs },
-    maxResponseSize: limits.answerBytesMax,
-  })
+  readonly #agent: Agent
 
-  /** @param base as parseServer() answers it. */
-  constructor(base: URL, accessToken: AccessToken) {
+  /**
+   * @param base as parseServer() answers it.
+   * @param authorityPem what an https server is verified by; undefined: what Node trusts.
+   */
+  constructor(base: URL, accessToken: AccessToken, authorityPem?: string) {
     this.#base = base
     this.#accessToken = accessToken
+    const trust = authorityPem === undefined ? {} : { ca: authorityPem }
+    this.#agent = new Agent({
+      connect: { timeout: limits.connectTimeoutMs, ...trust },
+      maxResponseSize: limits.answerBytesMax,
+    })
   }
 
   async get(path: string, query: Sent['query'] = {}): Promise<unknown> {
@@ -194,6 +200,24 @@ export function parseServer(server: string): URL {
   return url
 }
 
+/** The certificates of a file, PEM; undefined for none. */
+export function readAuthority(file: string | undefined): string | undefined {
+  if (file === undefined || file === '') return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new CommandFailure(exitCodes.usage, `cannot read ${file} (--ca): ${messageOf(error)}`)
+  }
+}
+
+/** What Node says of a certificate that nothing it trusts has signed. */
+const untrusted = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+])
+
 function requireSize(content: string | null, bytesMax: number): void {
   const bytes = content === null ? 0 : Buffer.byteLength(content)
   if (bytes <= bytesMax) return
@@ -218,6 +242,9 @@ function reasonOf(error: unknown): string {
   if (error.name === 'TimeoutError') return `no answer within ${limits.requestTimeoutMs / 1000} s`
   // Node wraps the failures of several addresses in one AggregateError with an empty message.
   if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ')
+  if ('code' in error && untrusted.has(String(error.code))) {
+    return 'its certificate is not trusted; name the one to trust with --ca, such as ca.pem of its data directory'
+  }
   return error.message
 }
 

@@ -1,7 +1,7 @@
 /** Composes the command line: options that all commands share, and one function per group of commands. */
 import { Command, CommanderError, Option } from 'commander'
 import { readAccessToken } from './access-token.ts'
-import { AdminClient, parseServer } from './admin-client.ts'
+import { AdminClient, parseServer, readAuthority } from './admin-client.ts'
 import { addApiTokenCommands } from './commands/api-tokens.ts'
 import { addApplyCommands } from './commands/apply.ts'
 import { addAuditCommands } from './commands/audit.ts'
@@ -32,6 +32,7 @@ export interface Surroundings {
 interface SharedOptions {
   readonly server: string
   readonly tokenFile?: string
+  readonly ca?: string
   readonly json?: boolean
 }
 
@@ -71,6 +72,7 @@ function buildProgram(
       'file with the admin token or an API token (env: SLUICE_TOKEN_FILE, or the token itself in SLUICE_TOKEN; ' +
         'default: .sluice/admin-token)',
     )
+    .option('--ca <file>', 'certificate that an https server is verified by, PEM (env: SLUICE_CA)')
     .option('--json', 'print what the API answers, as JSON')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -81,9 +83,9 @@ function buildProgram(
     .exitOverride()
 
   const run: RunAction = async (action) => {
-    const { server, tokenFile, json } = program.opts<SharedOptions>()
+    const { server, tokenFile, ca = environment.SLUICE_CA, json } = program.opts<SharedOptions>()
     const base = parseServer(server)
-    const admin = new AdminClient(base, readAccessToken(tokenFile, environment))
+    const admin = new AdminClient(base, readAccessToken(tokenFile, environment), readAuthority(ca))
     try {
       end((await action({ admin, environment, isJson: json === true, write })) ?? 0)
     } finally {
