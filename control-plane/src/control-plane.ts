@@ -18,6 +18,7 @@ import { Passwords } from './people/passwords.ts'
 import { SecondFactors } from './people/second-factors.ts'
 import { Users } from './people/users.ts'
 import { Drafts } from './publishing/drafts.ts'
+import { PastVersions } from './publishing/past-versions.ts'
 import { Publisher } from './publishing/publisher.ts'
 import { VersionArchive } from './publishing/version-archive.ts'
 import { VersionRetention } from './publishing/version-retention.ts'
@@ -97,7 +98,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   const retention = new VersionRetention({ db, bounds, now })
   cleanups.add(removeVersions(retention, log))
   const nodes = new NodeRegistry({ db, versions: publisher, now })
-  const history = await HistoryGuard.open(db, log)
+  const history = await HistoryGuard.open({ db, past: new PastVersions(db), log })
   const logRaises = new LogRaises(now)
   const joinTokens = new JoinTokens({ db, authority, now })
   const telemetry = await Telemetry.open({ db: telemetryDb, nodes, now, log })

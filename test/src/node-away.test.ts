@@ -48,8 +48,9 @@ describe.skipIf(!canMoveClock)(
       expect(statusOf(await exchange(scope, node.port(), get('r.test', '/')))).toBe(200)
       expect(node.process.output).toContain('start it with a new join token or bundle')
       // The one from then is still in its command line.
-      expect(node.process.output).toMatch(
-        /could not join again.*|the join token (is used up|expired)/,
+      await node.process.waitForOutput(
+        /join token (is used up|expired).*could not join again/,
+        10_000,
       )
       expect(await fleet.nodeView()).toMatchObject({ state: 'lost', isCertificateExpired: true })
       const listed = await runCli(scope, ['nodes'], cliEnvironment(controlPlane))

@@ -37,22 +37,31 @@ async function statusesOf(scope: Scope, fleet: Fleet, host: string): Promise<num
   return (await Promise.all(answers)).map((answer) => statusOf(answer))
 }
 
+/** Stops the control plane and gives it a copy of its data from before. */
+async function restore(fleet: Fleet, backup: string): Promise<void> {
+  await fleet.controlPlane.stop()
+  await rm(fleet.controlPlane.dataDirectory, { recursive: true })
+  await cp(backup, fleet.controlPlane.dataDirectory, { recursive: true })
+  await fleet.controlPlane.startAgain()
+}
+
+async function backUp(scope: Scope, fleet: Fleet): Promise<string> {
+  await fleet.controlPlane.stop()
+  const backup = join(await scope.temporaryDirectory(), 'backup')
+  await cp(fleet.controlPlane.dataDirectory, backup, { recursive: true })
+  await fleet.controlPlane.startAgain()
+  return backup
+}
+
 it('after an older backup is restored, nodes keep their newer version over restarts and writes, the operator is told, and goes on by accepting', async (scope) => {
   const origin = await ScriptedOrigin.start(scope)
   const fleet = await startFleet(scope, { nodes: 2 })
   const old = await fleet.publish(service('s', [origin.port]), router('old', 'old.test', 's'))
   expect((await historyOf(fleet)).isBehind).toBe(false)
-  await fleet.controlPlane.stop()
-  const backup = join(await scope.temporaryDirectory(), 'backup')
-  await cp(fleet.controlPlane.dataDirectory, backup, { recursive: true })
-  await fleet.controlPlane.startAgain()
+  const backup = await backUp(scope, fleet)
   await fleet.publish(router('new', 'new.test', 's'))
   const newest = await fleet.publish(router('newer', 'newer.test', 's'))
-  await fleet.controlPlane.stop()
-  await rm(fleet.controlPlane.dataDirectory, { recursive: true })
-  await cp(backup, fleet.controlPlane.dataDirectory, { recursive: true })
-
-  await fleet.controlPlane.startAgain()
+  await restore(fleet, backup)
   expect(await untilBehind(fleet)).toMatchObject({
     newestVersion: old,
     newestVersionSeen: newest,
@@ -77,4 +86,39 @@ it('after an older backup is restored, nodes keep their newer version over resta
   await fleet.untilInSync(answer.newestVersion)
   expect(await statusesOf(scope, fleet, 'newer.test')).toEqual([404, 404])
   expect(await statusesOf(scope, fleet, 'w0.test')).toEqual([200, 200])
+})
+
+it('nodes that come back after the restored control plane has published past their number are noticed by what they run', async (scope) => {
+  const origin = await ScriptedOrigin.start(scope)
+  const fleet = await startFleet(scope, { nodes: 2 })
+  const [steady, away] = fleet.nodes
+  await fleet.publish(service('s', [origin.port]), router('old', 'old.test', 's'))
+  const backup = await backUp(scope, fleet)
+  const lost = await fleet.publish(router('lost', 'lost.test', 's'))
+  for (const node of fleet.nodes) await node.stop()
+  await restore(fleet, backup)
+  let newest = 0
+  while (newest <= lost + 2) {
+    ;({ version: newest } = await fleet.api.apply(router(`w${newest}`, `w${newest}.test`, 's')))
+  }
+  for (const node of fleet.nodes) node.startAgain()
+  await Promise.all(fleet.nodes.map((node) => node.untilReady()))
+  expect(await untilBehind(fleet)).toMatchObject({
+    newestVersion: newest,
+    newestVersionSeen: lost,
+    nodesAhead: [steady!.name, away!.name],
+  })
+  await fleet.api.apply(router('more', 'more.test', 's'))
+  expect(await statusesOf(scope, fleet, 'lost.test')).toEqual([200, 200])
+  expect(await statusesOf(scope, fleet, 'more.test')).toEqual([404, 404])
+
+  // One of them is off while the operator accepts, and settled with the other one.
+  await away!.stop()
+  const { newestVersion } = await fleet.api.post<History>('/api/v1/history/accept')
+  away!.startAgain()
+  await away!.untilReady()
+  await fleet.untilInSync(newestVersion)
+  expect(await historyOf(fleet)).toMatchObject({ isBehind: false, nodesAhead: [] })
+  expect(await statusesOf(scope, fleet, 'lost.test')).toEqual([404, 404])
+  expect(await statusesOf(scope, fleet, 'more.test')).toEqual([200, 200])
 })

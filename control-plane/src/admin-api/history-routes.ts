@@ -1,4 +1,4 @@
-/** Whether nodes are ahead of this control plane, as after an older backup was restored, and the way on. */
+/** Whether nodes run what was never published here, as after an older backup was restored, and the way on. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { byWhom } from './configuration-writer.ts'
@@ -14,7 +14,7 @@ const HistoryAnswer = Type.Object(
     newestVersion: Type.Integer({ description: 'the newest that was published here; 0: none' }),
     newestVersionSeen: Type.Unsafe<number | null>({
       type: ['integer', 'null'],
-      description: 'the newest that a node runs and that was never published here',
+      description: 'the newest that a node was seen with and that was never published here',
     }),
     nodesAhead: Type.Array(Type.String(), { description: 'names of the nodes that run such one' }),
   },
@@ -34,7 +34,9 @@ export const historyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
 ) => {
   const answer = async () => {
     const newestVersion = Number(publisher.current()?.number ?? 0n)
-    const ahead = (await nodes.list()).filter(({ version }) => version > newestVersion)
+    const ahead = (await nodes.list()).filter(
+      ({ id, version }) => version > newestVersion || history.isStranger(id),
+    )
     return {
       isBehind: history.newestSeen !== undefined,
       newestVersion,

@@ -123,7 +123,7 @@ describe('apply and get', () => {
 it.each([
   [['status'], /resources +\d+ entry points/],
   [['nodes'], /^NAME +STATE/],
-  [['history'], /no node is ahead of it$/],
+  [['history'], /all that nodes run was published here$/],
   [['token', 'list'], /^ID +EXPIRES/],
   [['user', 'list'], /^NAME +ROLE/],
   [['session', 'list'], /^ID +USER/],

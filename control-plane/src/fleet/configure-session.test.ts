@@ -133,12 +133,6 @@ describe('versions', () => {
     expect(stream.unread).toBe(0)
   })
 
-  it('sends the newest version to a node that runs a later one of another history', async () => {
-    fleet.versions.publish(2n)
-    const stream = node.connect({ version: 2n, hash: hashOf(99n) })
-    expect((await nextUpdate(stream)).version).toBe(2n)
-  })
-
   it('skips what a newer version overtakes while the node works', async () => {
     fleet.versions.publish(1n)
     const stream = node.connect()

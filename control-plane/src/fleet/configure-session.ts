@@ -167,8 +167,7 @@ export class ConfigureSession implements LiveSession {
     }
     this.#running = { version: hello.version, hash: hello.hash }
     this.#features = new Set(connected.features)
-    const { history, versions } = this.#options
-    await history.look(connected.version, Number(versions.current()?.number ?? 0n))
+    await this.#options.history.look(node, connected)
     this.#rejectedHash = await registry.connected(node.id, this, connected)
     if (!this.#stream.isOpen) {
       // It ended while we waited, so its goodbye came too early to count.

@@ -17,6 +17,7 @@ afterEach(async () => {
 
 /** Publishes as a publisher does that was told to go on after a number. */
 const publisher = {
+  current: () => fleet.versions.current(),
   publishBeyond: async (number: number) => {
     fleet.versions.publish(BigInt(number + 1))
     return number + 1
@@ -55,6 +56,37 @@ it('goes on under a number after all that were seen when the operator accepts', 
   takeErrors()
   await fleet.restart()
   expect(fleet.history.newestSeen).toBeUndefined()
+})
+
+it('notices what was published elsewhere when the numbers here have gone past it, until the operator accepts', async () => {
+  for (let number = 1n; number <= 5n; number += 1n) fleet.versions.publish(number)
+  const older = await node.connected({ version: 4n, hash: hashOf(99n) })
+  const second = await TestNode.enrolled(fleet, 'edge-2')
+  const newest = await second.connected({ version: 5n, hash: hashOf(98n) })
+  expect(fleet.history.newestSeen).toBe(5)
+  expect(takeErrors()).toHaveLength(2)
+  fleet.versions.publish(6n)
+  expect([older.unread, newest.unread]).toEqual([0, 0])
+  expect(await fleet.history.accept(publisher, { author: 'admin' })).toBe(6)
+  expect(await apply(older)).toBe(6n)
+  expect(await apply(newest)).toBe(6n)
+  // One that was off meanwhile is settled with them.
+  await fleet.restart()
+  const late = await TestNode.enrolled(fleet, 'edge-3')
+  const stream = late.connect({ version: 3n, hash: hashOf(97n) })
+  expect(await apply(stream)).toBe(6n)
+  for (const one of [second, late]) one.close()
+})
+
+it('takes what a node was known to run for published, whatever its labels select now', async () => {
+  fleet.versions.publish(2n)
+  await fleet.db
+    .updateTable('node')
+    .set({ version: 2, hash: hashOf(77n) })
+    .execute()
+  fleet.versions.publish(3n)
+  const stream = node.connect({ version: 2n, hash: hashOf(77n) })
+  expect(await apply(stream)).toBe(3n)
 })
 
 it('goes on sending to nodes that run nothing', async () => {

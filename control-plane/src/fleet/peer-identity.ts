@@ -14,6 +14,8 @@ export interface PeerNode {
   readonly labels: Labels
   /** Of the certificate in use. */
   readonly fingerprint: string
+  /** What it ran when it was heard of last. */
+  readonly lastKnown: { readonly version: number; readonly hash: string }
 }
 
 const clientAuthUsage = '1.3.6.1.5.5.7.3.2'
@@ -50,7 +52,9 @@ export async function identify(
   if (fingerprint === node.fingerprint && node.previous_fingerprint !== null) {
     await registry.confirmCertificate(nodeId, fingerprint)
   }
-  return { id: nodeId, name: node.name, labels: readLabels(node.labels), fingerprint }
+  const { name, version, hash } = node
+  const labels = readLabels(node.labels)
+  return { id: nodeId, name, labels, fingerprint, lastKnown: { version, hash } }
 }
 
 function readNodeId(certificate: X509Certificate): string | undefined {

@@ -72,6 +72,27 @@ export async function loadVersion(
   return { row, state, published: toPublished(number, state.hash, state, row) }
 }
 
+/** A version for the hashes of its views alone, by the digests of its time: this release may encode differently. */
+export async function loadHashes(
+  db: Database,
+  number: number,
+): Promise<PublishedVersion | undefined> {
+  const row = await findVersion(db, number)
+  if (row === undefined) return undefined
+  const records = (await resourcesAt(db, number)).map((stored) => ({
+    resource: readStored(stored.kind as Kind, stored.body),
+    revision: stored.revision,
+    createdAtMs: stored.created_at_ms,
+    updatedAtMs: stored.updated_at_ms,
+    encoded: nothing,
+    digest: stored.digest,
+    needs: [],
+  }))
+  return toPublished(number, row.hash, PublishedState.empty.with(records), row)
+}
+
+const nothing = new Uint8Array()
+
 /** Numbers a draft and stores it in one transaction, all or nothing. */
 export async function storeVersion(
   db: Database,

@@ -19,6 +19,7 @@ import * as stages005 from './migrations/005-stages.ts'
 import * as sessions006 from './migrations/006-sessions.ts'
 import * as people007 from './migrations/007-people.ts'
 import * as audit008 from './migrations/008-audit.ts'
+import * as acceptedHistory011 from './migrations/011-accepted-history.ts'
 import { MinuteRows } from './minute-rows.ts'
 import type { PeopleTables } from './people-tables.ts'
 import { PreparedStatements } from './prepared-statements.ts'
@@ -58,6 +59,7 @@ export async function openDatabase(file: string): Promise<Database> {
     '006-sessions': sessions006,
     '007-people': people007,
     '008-audit': audit008,
+    '011-accepted-history': acceptedHistory011,
   })
   return db
 }

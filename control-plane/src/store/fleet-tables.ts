@@ -1,4 +1,4 @@
-/** The rows of the tables that 002-fleet makes and 003-delivery extends. */
+/** The rows of the tables that 002-fleet makes, 004-delivery and 011-accepted-history extend. */
 import type { Generated } from 'kysely'
 
 export interface FleetTables {
@@ -6,12 +6,19 @@ export interface FleetTables {
   join_token: JoinTokenTable
   node: NodeTable
   version_seen: VersionSeenTable
+  history_accepted: HistoryAcceptedTable
 }
 
 /** There is at most one row. */
 export interface VersionSeenTable {
   id: 1
   number: number
+}
+
+/** There is at most one row. */
+export interface HistoryAcceptedTable {
+  id: 1
+  until_version: number
 }
 
 /** The internal CA; there is one row. */

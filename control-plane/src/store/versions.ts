@@ -162,6 +162,15 @@ export function listVersions(db: Database, limit: number, offset: number): Promi
     .execute()
 }
 
+export async function countVersionsAfter(db: Database, number: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('version')
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .where('number', '>', number)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export async function countVersions(db: Database): Promise<number> {
   const { count } = await db
     .selectFrom('version')

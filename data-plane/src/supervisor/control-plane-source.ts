@@ -12,6 +12,7 @@ import { ControlLink } from './control-link/control-link.ts'
 import { enrol } from './control-link/enrolment.ts'
 import { type Identity, IdentityFile } from './control-link/identity.ts'
 import { parseJoinToken } from './control-link/join-token.ts'
+import { sleep } from './control-link/sleep.ts'
 import { Delivery } from './delivery.ts'
 import { reasonOf, StartFailure } from './errors.ts'
 import { limits } from './limits.ts'
@@ -145,6 +146,7 @@ export class ControlPlaneSource implements VersionSource {
 
   async #connect(versions: VersionSwitch, node: NodeSeam): Promise<void> {
     const { bootId, logger, settings, stopped } = this.#options
+    await this.#storedVersionTried(versions)
     const identity = this.#identity ?? (await this.#join(this.#bundle))
     if (identity === undefined || stopped.aborted) return
     const { outlet } = this
@@ -170,6 +172,14 @@ export class ControlPlaneSource implements VersionSource {
       onLogsStored: (from, sequence) => outlet.logs.stored(from, sequence),
     })
     this.#link.start()
+  }
+
+  /** A node that says too early that it runs nothing would be sent whatever there is in place of what it has. */
+  async #storedVersionTried(versions: VersionSwitch): Promise<void> {
+    const tried = new AbortController()
+    void versions.idle.finally(() => tried.abort())
+    const over = AbortSignal.any([tried.signal, this.#options.stopped])
+    await sleep(limits.storedVersionFirstMs, over)
   }
 
   /** After each change, while there is something to tell, and once more when there no longer is. */

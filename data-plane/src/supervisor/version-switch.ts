@@ -79,6 +79,7 @@ export class VersionSwitch {
   /** What the disk offered at the start, for as long as nothing runs. */
   #stored: Offer | undefined
   #isBusy = false
+  #working: Promise<void> = Promise.resolve()
   #isStopped = false
   #isDraining = false
   /** Whether what runs was applied without listening. */
@@ -112,6 +113,11 @@ export class VersionSwitch {
       this.#options.logger.error({ version, problems }, 'a stored version is refused')
     }
     return false
+  }
+
+  /** Resolves when nothing is being applied and nothing waits. */
+  get idle(): Promise<void> {
+    return this.#working
   }
 
   offer(candidate: Candidate): void {
@@ -162,7 +168,7 @@ export class VersionSwitch {
     if (this.#isStopped) return
     clearTimeout(this.#retryTimer)
     this.#waiting = offer
-    if (!this.#isBusy) void this.#work()
+    if (!this.#isBusy) this.#working = this.#work()
   }
 
   async #work(): Promise<void> {

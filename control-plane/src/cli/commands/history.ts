@@ -1,4 +1,4 @@
-/** `sluice history`: nodes that are ahead of the control plane, as after an older backup was restored. */
+/** `sluice history`: nodes that run what the control plane never published, as after an older backup was restored. */
 import type { Command } from 'commander'
 import { type RunAction, show } from '../session.ts'
 
@@ -12,7 +12,7 @@ interface History {
 export function addHistoryCommands(program: Command, run: RunAction): void {
   const history = program
     .command('history')
-    .description('whether nodes run newer versions than the control plane has')
+    .description('whether nodes run versions that this control plane never published')
     .action(() =>
       run(async (session) => {
         show(session, (await session.admin.get('history')) as History, historyText)
@@ -30,9 +30,10 @@ export function addHistoryCommands(program: Command, run: RunAction): void {
 }
 
 function historyText({ isBehind, newestVersion, newestVersionSeen, nodesAhead }: History): string {
-  if (!isBehind) return `the newest version is ${newestVersion}; no node is ahead of it`
+  if (!isBehind)
+    return `the newest version is ${newestVersion}; all that nodes run was published here`
   return [
-    `the newest version here is ${newestVersion}, but nodes were seen with version ${newestVersionSeen}: ${nodesAhead.join(', ')}`,
+    `nodes run versions that were never published here, up to ${newestVersionSeen}; the newest here is ${newestVersion}: ${nodesAhead.join(', ')}`,
     'No node that runs anything is changed. Restore a newer backup, or go on with what is here:',
     '  sluice history accept',
   ].join('\n')

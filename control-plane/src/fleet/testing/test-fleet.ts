@@ -31,6 +31,10 @@ export class TestVersions implements VersionSource {
   /** What the next versions ask of nodes. */
   needs: readonly ViewNeed[] = []
 
+  async hasPublished(number: number, hash: string): Promise<boolean> {
+    return number <= Number(this.#current?.number ?? 0n) && hash === hashOf(BigInt(number))
+  }
+
   current(): PublishedVersion | undefined {
     return this.#current
   }
@@ -124,7 +128,7 @@ export class TestFleet {
     this.authority = await CertificateAuthority.open({ db, vault: this.#vault, now })
     this.registry = new NodeRegistry({ db, versions, now })
     this.logRaises = new LogRaises(now)
-    this.history = await HistoryGuard.open(db, this.#log)
+    this.history = await HistoryGuard.open({ db, past: versions, log: this.#log })
     this.tokens = new JoinTokens({ db, authority: this.authority, now })
     this.telemetry = await Telemetry.open({
       db: this.telemetryDb,
