@@ -1,7 +1,4 @@
 /** A disk that is full: writes are refused and say so, nothing else changes, and all goes on once there is space. */
-import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { claims } from './harness/claims.ts'
 import { ControlPlane } from './harness/control-plane.ts'
@@ -10,45 +7,16 @@ import { entryPoint, Fleet, joinNode, router, service } from './harness/fleet.ts
 import { statusOf } from './harness/http-text.ts'
 import { ScriptedOrigin } from './harness/origins/scripted-origin.ts'
 import { exchange, get } from './harness/raw-client.ts'
-import type { Scope } from './harness/scope.ts'
+import { canMount, fill, smallDisk, whyNoDisk } from './harness/small-disk.ts'
 
 const { it } = claims()
 const DISK_MIB = 24
 const WRITES = 200
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
-const reason = canMount ? '' : ' (skipped: mounting a small disk needs root on Linux)'
 
-async function smallDisk(scope: Scope): Promise<string> {
-  const folder = await scope.temporaryDirectory()
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'sluice-test', folder])
-  scope.defer(() => execFileSync('umount', ['--lazy', folder]))
-  return folder
-}
-
-/** Takes all that is left; returns the function that gives it back. */
-function fill(folder: string): () => void {
-  const file = join(folder, 'ballast')
-  const handle = openSync(file, 'w')
-  try {
-    for (let size = 1 << 20; size >= 1; size = size >> 1) writeAll(handle, Buffer.alloc(size))
-  } finally {
-    closeSync(handle)
-  }
-  return () => rmSync(file)
-}
-
-function writeAll(handle: number, bytes: Buffer): void {
-  try {
-    while (writeSync(handle, bytes) === bytes.length);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-  }
-}
-
-describe.skipIf(!canMount)(`a full disk of the control plane${reason}`, () => {
+describe.skipIf(!canMount)(`a full disk of the control plane${whyNoDisk}`, () => {
   it('refuses writes with a problem that says so, shows what there is, keeps nodes, and takes writes again once there is space', async (scope) => {
     const origin = await ScriptedOrigin.start(scope)
-    const disk = await smallDisk(scope)
+    const disk = await smallDisk(scope, DISK_MIB)
     const controlPlane = await ControlPlane.start(scope, disk)
     await controlPlane.api.apply(entryPoint('web'))
     const node = await joinNode(scope, controlPlane, { name: 'n1' })

@@ -17,6 +17,7 @@ import { Delivery } from './delivery.ts'
 import { reasonOf, StartFailure } from './errors.ts'
 import { limits } from './limits.ts'
 import { readUpdate } from './update-reader.ts'
+import { VersionKeeper } from './version-keeper.ts'
 import type { NodeSeam, VersionSource } from './version-source.ts'
 import { VersionStore } from './version-store.ts'
 import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
@@ -42,9 +43,10 @@ interface Found {
 }
 
 export class ControlPlaneSource implements VersionSource {
-  readonly store: VersionStore
+  readonly keeper: VersionKeeper
   readonly outlet: Delivery
   readonly #options: ControlPlaneSourceOptions
+  readonly #store: VersionStore
   readonly #address: Address
   readonly #identityFile: IdentityFile
   readonly #identity: Identity | undefined
@@ -57,7 +59,8 @@ export class ControlPlaneSource implements VersionSource {
 
   private constructor(options: ControlPlaneSourceOptions, found: Found) {
     this.#options = options
-    this.store = found.store
+    this.#store = found.store
+    this.keeper = new VersionKeeper(found.store, options.logger)
     this.#address = found.address
     this.#identityFile = found.identityFile
     this.#identity = found.identity
@@ -107,10 +110,16 @@ export class ControlPlaneSource implements VersionSource {
     return problem === undefined ? [] : [problem]
   }
 
+  get diskProblems(): readonly string[] {
+    return [this.keeper.problem, this.outlet.telemetry.diskProblem].filter(
+      (problem) => problem !== undefined,
+    )
+  }
+
   async start(versions: VersionSwitch, node: NodeSeam): Promise<void> {
     this.#versions = versions
     this.#loadTimer = setInterval(() => this.#tellLoad(node.load()), limits.tickMs)
-    const stored = await this.store.load()
+    const stored = await this.#store.load()
     // A node that starts again before it could join goes on with what it stored of the bundle.
     const bundled =
       stored.length === 0 && this.#bundle !== undefined ? [this.#bundle.version] : stored

@@ -10,7 +10,8 @@ import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
 type GoodReading = Extract<StaticReading, { kind: 'read' }>
 
 export class FileSource implements VersionSource {
-  readonly store = undefined
+  readonly keeper = undefined
+  readonly diskProblems = []
   readonly outlet = new LocalOutlet()
   readonly nodeId = ''
   readonly controlPlane = null

@@ -23,6 +23,8 @@ export const limits = Object.freeze({
   // Versions.
   addressLookupTimeoutMs: 2_000,
   applyRetryMs: 1_000,
+  /** Between tries to write the running version to a disk that does not take it. */
+  storeRetryMs: 5_000,
   /** How long a node that starts with a stored version waits for it before it tells what it runs. */
   storedVersionFirstMs: 10_000,
   /** Of one version, told to the control plane. The first ones say enough. */

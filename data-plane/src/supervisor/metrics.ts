@@ -8,6 +8,7 @@ export interface MetricSource extends OutletFigures {
   readonly version: bigint
   readonly isReady: boolean
   readonly isConnected: boolean
+  readonly isDiskFailing: boolean
   readonly workers: number
   readonly workersEnded: number
   readonly logRequestsNotKept: number
@@ -24,6 +25,11 @@ function nodeMetrics(source: MetricSource): string[] {
     gauge('version', 'Number of the running version; 0: none.', Number(source.version)),
     gauge('ready', '1 when every worker serves a version.', Number(source.isReady)),
     gauge('connected', '1 while the control plane is connected.', Number(source.isConnected)),
+    gauge(
+      'disk_failing',
+      '1 while the data folder does not take the running version or counters.',
+      Number(source.isDiskFailing),
+    ),
     gauge('workers', 'Worker processes.', source.workers),
     counter('workers_ended_total', 'Workers that ended.', source.workersEnded),
     gauge(

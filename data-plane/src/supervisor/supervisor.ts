@@ -79,7 +79,7 @@ export class Supervisor {
     const check = new VersionCheck()
     this.#versions = new VersionSwitch({
       pool: this.#pool,
-      store: source.store,
+      keeper: source.keeper,
       sockets: this.#sockets,
       check: (version) => check.check(version),
       logger,
@@ -195,7 +195,11 @@ export class Supervisor {
       workers: this.#pool.workers(),
       entryPoints: this.#sockets.addresses(),
       unhealthyServers: this.#reporting.counters.unhealthy(),
-      problems: [...problems.map(problemText), ...this.#source.problems],
+      problems: [
+        ...problems.map(problemText),
+        ...this.#source.problems,
+        ...this.#source.diskProblems,
+      ],
     }
   }
 
@@ -206,6 +210,7 @@ export class Supervisor {
       version: this.#versions.running?.version ?? 0n,
       isReady: this.#unreadyReason() === undefined,
       isConnected: this.#source.controlPlane === 'connected',
+      isDiskFailing: this.#source.diskProblems.length > 0,
       workers: this.#pool.workers().length,
       workersEnded: this.#workersEnded,
       ...this.#source.outlet.figures(),

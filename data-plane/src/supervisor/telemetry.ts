@@ -43,7 +43,7 @@ export class Telemetry {
   readonly #waiters = new Set<() => void>()
   #isSent = false
   #isUnsaved = false
-  #hasSaveFailed = false
+  #diskProblem: string | undefined
   #nextSaveAtMs = 0
   #coarsenedBefore = 0
   #requestsRefused = 0
@@ -77,6 +77,11 @@ export class Telemetry {
     return this.#requestsRefused
   }
 
+  /** Why counters are in memory alone, for operators; undefined while they are not. */
+  get diskProblem(): string | undefined {
+    return this.#diskProblem
+  }
+
   /** Rows that wait, without those in flight. */
   get rowsWaiting(): number {
     return this.#ledgers.reduce((sum, { table }) => sum + table.size, 0)
@@ -85,7 +90,8 @@ export class Telemetry {
   /** Once a second: sends what there is, or else keeps it on disk. */
   tick(): void {
     this.#advance()
-    if (this.#isUnsaved && this.#now() >= this.#nextSaveAtMs) this.#save(this.#own)
+    const isSaveDue = this.#isUnsaved || this.#diskProblem !== undefined
+    if (isSaveDue && this.#now() >= this.#nextSaveAtMs) this.#save(this.#own)
     const { coarsened } = this.#own.table
     if (coarsened > this.#coarsenedBefore) {
       const rows = coarsened - this.#coarsenedBefore
@@ -226,14 +232,16 @@ export class Telemetry {
 
   /** Counting goes on in memory; the same batch under the same number is never counted twice. */
   #tryDisk(work: () => void): boolean {
+    const { logger } = this.#options
     try {
       work()
-      this.#hasSaveFailed = false
+      if (this.#diskProblem !== undefined) logger.info('counters are stored again')
+      this.#diskProblem = undefined
       return true
     } catch (error) {
       const reason = reasonOf(error)
-      if (!this.#hasSaveFailed) this.#options.logger.error({ reason }, 'counters cannot be stored')
-      this.#hasSaveFailed = true
+      if (this.#diskProblem === undefined) logger.error({ reason }, 'counters cannot be stored')
+      this.#diskProblem = `counters cannot be stored, and are in memory alone: ${reason}`
       return false
     }
   }

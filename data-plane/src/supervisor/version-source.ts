@@ -1,7 +1,7 @@
 /** The seam to where a node's versions come from: a control plane, or a file. A node has one source. */
 import type { Load } from '@sluice/proto'
 import type { ReportOutlet } from './report-outlet.ts'
-import type { VersionStore } from './version-store.ts'
+import type { VersionKeeper } from './version-keeper.ts'
 import type { VersionOutcome, VersionSwitch } from './version-switch.ts'
 
 /** What a source asks and wants of the node beside its versions. */
@@ -14,7 +14,7 @@ export interface NodeSeam {
 
 export interface VersionSource {
   /** Keeps applied versions on the disk; undefined where the source itself outlives the process. */
-  readonly store: VersionStore | undefined
+  readonly keeper: VersionKeeper | undefined
   readonly outlet: ReportOutlet
   /** Empty while, or where, nobody has given the node an id. */
   readonly nodeId: string
@@ -22,6 +22,8 @@ export interface VersionSource {
   readonly controlPlane: 'connected' | 'disconnected' | null
   /** What is wrong with the source now, for operators. */
   readonly problems: readonly string[]
+  /** What the disk does not take at the moment, for operators. */
+  readonly diskProblems: readonly string[]
   /** Begins to offer versions. */
   start(versions: VersionSwitch, node: NodeSeam): Promise<void>
   /** Looks for a newer version, as far as that is not done without asking. */

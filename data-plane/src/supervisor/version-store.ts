@@ -63,8 +63,14 @@ export class VersionStore {
     if (identity === this.#currentHash) return
     const current = this.#path('current')
     const written = await writeBeside(current, this.#seal(encode(version)))
-    await this.#keepAsPrevious(current)
-    await rename(written, current)
+    try {
+      await this.#keepAsPrevious(current)
+      await rename(written, current)
+    } catch (error) {
+      // On a disk without room each try would leave one more.
+      await rm(written, { force: true })
+      throw error
+    }
     await syncFolder(this.#folder)
     this.#currentHash = identity
   }

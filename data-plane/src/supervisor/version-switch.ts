@@ -6,11 +6,11 @@ import { type Problem, ResourceKind } from '@sluice/proto'
 import type { Logger } from 'pino'
 import { problem } from '../configuration/problems.ts'
 import type { EntryPointSockets, SocketPlan } from './entry-point-sockets.ts'
-import { reasonOf } from './errors.ts'
 import { limits } from './limits.ts'
 import type { ResourceSet } from './resource-set.ts'
 import type { CheckResult } from './version-check.ts'
-import type { StoredVersion, VersionStore } from './version-store.ts'
+import type { VersionKeeper } from './version-keeper.ts'
+import type { StoredVersion } from './version-store.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 export interface Candidate {
@@ -44,7 +44,7 @@ export type VersionOutcome =
 export interface VersionSwitchOptions {
   readonly pool: WorkerPool
   /** Undefined: applied versions are not kept on the disk. */
-  readonly store: Pick<VersionStore, 'save'> | undefined
+  readonly keeper: VersionKeeper | undefined
   readonly sockets: EntryPointSockets
   readonly check: (version: ResourceSet) => CheckResult
   readonly logger: Logger
@@ -161,6 +161,7 @@ export class VersionSwitch {
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#retryTimer)
+    this.#options.keeper?.stop()
     this.#waiting = undefined
   }
 
@@ -250,19 +251,13 @@ export class VersionSwitch {
   }
 
   async #run(offer: Offer, logsPerSecondPerNode: number): Promise<void> {
-    const { store, logger } = this.#options
     const { version, hash, resources } = offer.candidate
     const appliedAtMs = offer.appliedAtMs ?? Date.now()
     const { source } = offer
     this.#running = { version, hash, resources, appliedAtMs, source, logsPerSecondPerNode }
     this.#problems = []
     this.#stored = undefined
-    try {
-      await store?.save(this.#running)
-    } catch (error) {
-      const reason = reasonOf(error)
-      logger.error({ version, reason }, 'the applied version could not be written to the disk')
-    }
+    await this.#options.keeper?.keep(this.#running)
   }
 
   /** A control plane that has lost its data must not switch off a node that serves. */
