@@ -123,16 +123,16 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
 
   const stages = new StageWatch({ db, publisher, nodes, telemetry, now, log })
   cleanups.add(() => stages.stop())
-  const archive = new VersionArchive(db)
   const drafts = new Drafts({ db, publisher, now })
   const users = await openUsers(db, now, log)
   const audit = new AuditLog({ db, daysMax: settings.auditDays, now })
   cleanups.add(removeAudit(audit, log))
   const parts = {
     db,
+    vault,
     publisher,
     drafts,
-    archive,
+    archive: new VersionArchive(db),
     nodes,
     history,
     stages,

@@ -148,7 +148,7 @@ async function versionOne(
     softwareVersion,
     now,
   } = options
-  const keys = new IdempotencyKeys(options.db, now)
+  const keys = new IdempotencyKeys(options)
   keys.install(app)
   const parts: AdminApiParts = {
     publisher,
@@ -168,6 +168,7 @@ async function versionOne(
     throttle,
     softwareVersion,
     now,
+    keys,
     writer: new ConfigurationWriter({ publisher, drafts, keys, stages }),
     startedAtMs: now(),
   }

@@ -41,16 +41,18 @@ const createBundle = {
     409,
     413,
     415,
+    422,
   ),
 }
 
 export const bundleRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
-  { publisher, joinTokens },
+  { publisher, joinTokens, keys },
 ) => {
   const bundles = new NodeBundles(publisher, joinTokens)
-  app.post('/node-bundles', { schema: createBundle }, async (request, reply) => {
-    const bundle = await bundles.create(request.body)
+  const create = { schema: createBundle, config: { isIdempotent: true } }
+  app.post('/node-bundles', create, async (request, reply) => {
+    const bundle = await bundles.create(request.body, keys.receipt(request))
     request.auditNote = { object: request.body.name }
     if (bundle === undefined) throw new ApiError(409, 'nothing is published yet')
     reply.code(201).header('cache-control', 'no-store')

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeChain } from '../certificates/testing/make-certificate.ts'
 import { RunningControlPlane } from './testing/running-control-plane.ts'
@@ -121,6 +123,28 @@ describe('an idempotency key', () => {
     ])
     expect(again.headers['idempotency-replayed']).toBe('true')
     expect(await api.version()).toBe(before + 1)
+  })
+
+  it.each([
+    ['/join-tokens', { labels: { site: 'berlin' } }, 'token'],
+    ['/node-bundles', { name: 'edge' }, 'joinToken'],
+  ])('makes one token of a POST %s, whose answer is stored sealed', async (path, body, field) => {
+    const key = { 'idempotency-key': `token of ${path}` }
+    const count = async () => (await api.get('/join-tokens')).body.total
+    const before = await count()
+    const first = await send('POST', path, body, key)
+    const again = await send('POST', path, body, key)
+    expect([first.status, again.status, again.text]).toEqual([201, 201, first.text])
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(again.headers['cache-control']).toBe('no-store')
+    expect(await count()).toBe(before + 1)
+    expect((await send('POST', path, { ...body, expiresInSeconds: 60 }, key)).status).toBe(422)
+    await api.stop()
+    const database = await readFile(join(api.dataDir, 'sluice.db'))
+    const [, secret] = first.body[field].split('.')
+    expect(database.includes(secret)).toBe(false)
+    await api.startAgain()
+    expect((await send('POST', path, body, key)).text).toBe(first.text)
   })
 
   it('refuses another request under it', async () => {

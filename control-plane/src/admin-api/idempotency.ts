@@ -10,6 +10,7 @@ import {
   forgetIdempotencyKeys,
   saveIdempotencyKey,
 } from '../store/idempotency-keys.ts'
+import type { Vault } from '../store/vault.ts'
 import { apiLimits } from './limits.ts'
 import { ApiError } from './problem-details.ts'
 
@@ -32,15 +33,24 @@ declare module 'fastify' {
   }
 }
 
-const repeatedHeaders = ['location', 'etag', 'sluice-version', 'sluice-draft', 'content-type']
+const repeatedHeaders = [
+  'location',
+  'etag',
+  'cache-control',
+  'sluice-version',
+  'sluice-draft',
+  'content-type',
+]
 
 export class IdempotencyKeys {
   readonly #db: Database
+  readonly #vault: Vault
   readonly #now: () => number
   readonly #running = new Set<string>()
 
-  constructor(db: Database, now: () => number) {
+  constructor({ db, vault, now }: { db: Database; vault: Vault; now: () => number }) {
     this.#db = db
+    this.#vault = vault
     this.#now = now
   }
 
@@ -94,7 +104,7 @@ export class IdempotencyKeys {
       .code(known.status)
       .headers({ ...headers, 'idempotency-replayed': 'true' })
       .serializer((text: string) => text)
-      .send(known.body)
+      .send(this.#unsealed(key, known.body))
   }
 
   async #remember({ keyed }: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
@@ -107,7 +117,7 @@ export class IdempotencyKeys {
       ...keyed,
       status: reply.statusCode,
       headers: JSON.stringify(Object.fromEntries(headers)),
-      body: payload,
+      body: this.#sealed(keyed.key, payload),
       created_at_ms: this.#now(),
     })
     await forgetIdempotencyKeys(this.#db, {
@@ -116,9 +126,22 @@ export class IdempotencyKeys {
     })
   }
 
+  #sealed(key: string, body: string): string {
+    return Buffer.from(this.#vault.seal(Buffer.from(body), contextOf(key))).toString('base64')
+  }
+
+  #unsealed(key: string, sealed: string): string {
+    const body = this.#vault.open(Buffer.from(sealed, 'base64'), contextOf(key))
+    return Buffer.from(body).toString('utf8')
+  }
+
   #oldestMs(): number {
     return this.#now() - apiLimits.idempotencyKeyAgeMs
   }
+}
+
+function contextOf(key: string): string {
+  return `answer under ${key}`
 }
 
 function fingerprintOf({ method, url, body, principal }: FastifyRequest): Buffer {

@@ -19,8 +19,10 @@ const createJoinToken = {
     },
     400,
     401,
+    409,
     413,
     415,
+    422,
   ),
 }
 const listJoinTokens = {
@@ -36,10 +38,11 @@ const removeJoinToken = {
 
 export const joinTokenRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
-  { joinTokens },
+  { joinTokens, keys },
 ) => {
-  app.post('/join-tokens', { schema: createJoinToken }, async (request, reply) => {
-    const created = await joinTokens.create(request.body)
+  const create = { schema: createJoinToken, config: { isIdempotent: true } }
+  app.post('/join-tokens', create, async (request, reply) => {
+    const created = await joinTokens.create(request.body, keys.receipt(request))
     const { token: _, ...shown } = created
     const { id } = shown
     request.auditNote = { object: id, changes: [changeOf('join-token', id, undefined, shown)] }

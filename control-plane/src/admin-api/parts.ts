@@ -15,13 +15,17 @@ import type { Drafts } from '../publishing/drafts.ts'
 import type { Publisher } from '../publishing/publisher.ts'
 import type { VersionArchive } from '../publishing/version-archive.ts'
 import type { Database } from '../store/database.ts'
+import type { Vault } from '../store/vault.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfigurationWriter } from './configuration-writer.ts'
+import type { IdempotencyKeys } from './idempotency.ts'
 
 export interface AdminApiOptions {
   readonly adminToken: string
   /** For what the API itself remembers. */
   readonly db: Database
+  /** Seals what is secret of it. */
+  readonly vault: Vault
   readonly publisher: Publisher
   readonly drafts: Drafts
   readonly archive: VersionArchive
@@ -40,7 +44,9 @@ export interface AdminApiOptions {
 }
 
 /** What route files get. */
-export interface AdminApiParts extends Omit<AdminApiOptions, 'adminToken' | 'log' | 'db'> {
+export interface AdminApiParts
+  extends Omit<AdminApiOptions, 'adminToken' | 'log' | 'db' | 'vault'> {
+  readonly keys: IdempotencyKeys
   readonly writer: ConfigurationWriter
   readonly sessions: Sessions
   readonly apiTokens: ApiTokens

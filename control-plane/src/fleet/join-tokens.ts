@@ -72,7 +72,11 @@ export class JoinTokens {
     this.#now = options.now
   }
 
-  async create(request: JoinTokenRequest): Promise<CreatedJoinToken> {
+  /** `alongside` writes rows of its own with the token's: both or neither. */
+  async create(
+    request: JoinTokenRequest,
+    alongside?: (transaction: Database) => Promise<void>,
+  ): Promise<CreatedJoinToken> {
     const labels = request.labels ?? {}
     const expiresInSeconds = request.expiresInSeconds ?? defaults.expiresInSeconds
     const uses = request.uses ?? defaults.uses
@@ -97,7 +101,10 @@ export class JoinTokens {
       created_at_ms: this.#now(),
       expires_at_ms: this.#now() + expiresInSeconds * 1_000,
     }
-    await insertJoinToken(this.#db, row)
+    await this.#db.transaction().execute(async (tx) => {
+      await insertJoinToken(tx, row)
+      await alongside?.(tx)
+    })
     const fingerprint = this.#authorityFingerprint.toString('base64url')
     return { ...toView(row), token: `sluice-join.${secret.toString('base64url')}.${fingerprint}` }
   }

@@ -5,6 +5,7 @@
 import { Update } from '@sluice/proto'
 import { findLabelProblem, type Labels } from '../model/labels.ts'
 import type { VersionSource } from '../publishing/published-version.ts'
+import type { Database } from '../store/database.ts'
 import { findNodeNameProblem } from './enrolment.ts'
 import { JoinTokenError, type JoinTokens } from './join-tokens.ts'
 
@@ -42,7 +43,10 @@ export class NodeBundles {
   }
 
   /** Throws JoinTokenError where the request is wrong. Undefined: nothing is published yet. */
-  async create(request: NodeBundleRequest): Promise<NodeBundle | undefined> {
+  async create(
+    request: NodeBundleRequest,
+    alongside?: (transaction: Database) => Promise<void>,
+  ): Promise<NodeBundle | undefined> {
     const { name, labels = {}, expiresInSeconds = bundleSecondsDefault } = request
     const nameProblem = findNodeNameProblem(name)
     if (nameProblem !== undefined) throw new JoinTokenError('name', nameProblem)
@@ -58,7 +62,7 @@ export class NodeBundles {
     }
     const { number: version } = newest
     const update = { version, hash: view.hash, baseVersion: 0n, baseHash: '', content }
-    const token = await this.#tokens.create({ labels, expiresInSeconds, uses: 1 })
+    const token = await this.#tokens.create({ labels, expiresInSeconds, uses: 1 }, alongside)
     return {
       format: 'sluice-node-bundle-1',
       name,

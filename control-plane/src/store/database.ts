@@ -20,6 +20,7 @@ import * as sessions006 from './migrations/006-sessions.ts'
 import * as people007 from './migrations/007-people.ts'
 import * as audit008 from './migrations/008-audit.ts'
 import * as acceptedHistory011 from './migrations/011-accepted-history.ts'
+import * as sealedAnswers012 from './migrations/012-sealed-answers.ts'
 import { MinuteRows } from './minute-rows.ts'
 import type { PeopleTables } from './people-tables.ts'
 import { PreparedStatements } from './prepared-statements.ts'
@@ -60,6 +61,7 @@ export async function openDatabase(file: string): Promise<Database> {
     '007-people': people007,
     '008-audit': audit008,
     '011-accepted-history': acceptedHistory011,
+    '012-sealed-answers': sealedAnswers012,
   })
   return db
 }

@@ -38,6 +38,7 @@ export interface IdempotencyKeyTable {
   status: number | null
   /** JSON object of those that an answer repeats. */
   headers: string | null
+  /** Sealed by the vault, base64: there are join tokens among them. */
   body: string | null
   created_at_ms: number
 }

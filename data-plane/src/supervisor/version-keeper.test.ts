@@ -8,7 +8,7 @@ import { waitFor } from './wait-for.fixture.ts'
 const versionOf = (version: bigint): StoredVersion => ({
   version,
   hash: `${version}`,
-  resources: ResourceSet.fromSnapshot({ resources: [], emptyOnPurpose: true }),
+  resources: ResourceSet.fromSnapshot({ resources: [] }),
   appliedAtMs: 0,
 })
 
