@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { makeChain } from '../certificates/testing/make-certificate.ts'
+import { openDatabase } from '../store/database.ts'
+import { listPrivateKeys } from '../store/private-keys.ts'
 import { RunningControlPlane } from './testing/running-control-plane.ts'
 
 let api: RunningControlPlane
@@ -112,4 +115,38 @@ it('refuses a write that its own state does not meet', async () => {
   expect((await write(2)).status).toBe(412)
   expect((await api.get('/services/a?draft=none')).status).toBe(404)
   expect((await api.get('/services/a?draft=No')).status).toBe(400)
+})
+
+it('leaves no private key behind when it is discarded, or published with another one, and keeps those in use', async () => {
+  const chain = async (host: string) => {
+    const { chainPem, privateKeyPem } = await makeChain([host])
+    return { source: 'uploaded', chainPem, privateKeyPem }
+  }
+  const keysStored = async () => {
+    await api.stop()
+    const db = await openDatabase(join(api.dataDir, 'sluice.db'))
+    const keys = await listPrivateKeys(db)
+    await db.destroy()
+    await api.startAgain()
+    return keys.length
+  }
+  const published = await chain('a.test')
+  await api.post('/certificates', { name: 'kept', ...published })
+  const discarded = await chain('b.test')
+  await api.post('/certificates?draft=d', { name: 'new', ...discarded })
+  await api.post('/certificates?draft=d', { name: 'same', ...published })
+  expect(await keysStored()).toBe(2)
+  await api.delete('/drafts/d')
+  const { chainPem } = discarded
+  const keyless = await api.post('/certificates', { name: 'x', source: 'uploaded', chainPem })
+  expect(keyless.status).toBe(422)
+  expect(await keysStored()).toBe(1)
+
+  await api.put('/certificates/kept?draft=e', { name: 'kept', ...(await chain('a.test')) })
+  await api.put('/certificates/kept?draft=e', { name: 'kept', ...(await chain('a.test')) })
+  expect(await keysStored()).toBe(3)
+  expect((await api.post('/drafts/e/publish')).status).toBe(200)
+  // The first version still has the first one.
+  expect(await keysStored()).toBe(2)
+  expect((await api.post('/versions/2/rollback')).status).toBe(200)
 })

@@ -131,7 +131,7 @@ export class Drafts {
     return this.#inTurn(async () => {
       await this.#require(name)
       const rows = await draftChanges(this.#db, name)
-      return this.#publisher.publish({
+      const published = await this.#publisher.publish({
         ...request,
         changes: (state) => {
           const changes = rows.map((row) => readChange(row, state))
@@ -143,12 +143,15 @@ export class Drafts {
           await deleteDraft(transaction, name)
         },
       })
+      await this.#publisher.forgetUnusedKeys()
+      return published
     })
   }
 
   discard(name: string): Promise<void> {
     return this.#inTurn(async () => {
       if (!(await deleteDraft(this.#db, name))) throw notFound(name)
+      await this.#publisher.forgetUnusedKeys()
     })
   }
 

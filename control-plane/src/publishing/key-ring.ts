@@ -3,7 +3,11 @@
  * the clear apart from the encoded resources of the newest version.
  */
 import type { Database } from '../store/database.ts'
-import { insertPrivateKeys, listPrivateKeys } from '../store/private-keys.ts'
+import {
+  insertPrivateKeys,
+  listPrivateKeys,
+  removeUnusedPrivateKeys,
+} from '../store/private-keys.ts'
 import type { Vault } from '../store/vault.ts'
 
 export interface PrivateKey {
@@ -43,6 +47,11 @@ export class KeyRing {
       created_at_ms: nowMs,
     }))
     await insertPrivateKeys(db, rows)
+  }
+
+  /** Removes the keys that no version and no draft refers to. */
+  async forgetUnused(db: Database): Promise<void> {
+    for (const id of await removeUnusedPrivateKeys(db)) this.#pems.delete(id)
   }
 
   /** Takes keys in whose rows are committed. */

@@ -254,6 +254,9 @@ export class Publisher implements VersionSource {
     })
   }
 
+  /** In turn, so that no version that is being stored finds its key gone. Not while a draft is written. */
+  readonly forgetUnusedKeys = () => this.#inTurn(() => this.#ring.forgetUnused(this.#db))
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work)
     // A refused change must not refuse the next one.

@@ -1,8 +1,8 @@
 /**
- * SQL of the sites' private keys. Rows stay when a certificate is replaced or deleted, since older versions
- * refer to them. What is in here is sealed; sealing and unsealing is the caller's.
+ * SQL of the sites' private keys. Rows stay when a certificate is replaced or deleted, for as long as older
+ * versions or drafts refer to them. What is in here is sealed; sealing and unsealing is the caller's.
  */
-import type { Insertable, Selectable } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { PrivateKeyTable } from './configuration-tables.ts'
 import type { Database } from './database.ts'
 
@@ -22,4 +22,15 @@ export async function insertPrivateKeys(
 
 export function listPrivateKeys(db: Database): Promise<Selectable<PrivateKeyTable>[]> {
   return db.selectFrom('private_key').selectAll().execute()
+}
+
+/** Removes the keys that no certificate of any version or draft has. Returns their ids. */
+export async function removeUnusedPrivateKeys(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ public_key_id: string }>`
+    delete from private_key where public_key_id not in (
+      select body ->> 'publicKeyId' from resource where kind = 'certificate'
+      union
+      select body ->> 'publicKeyId' from draft_change where kind = 'certificate' and body is not null
+    ) returning public_key_id`.execute(db)
+  return rows.map((row) => row.public_key_id)
 }
