@@ -92,14 +92,15 @@ export class JoinTokens {
       throw new JoinTokenError('join tokens:', reason)
     }
     const secret = randomBytes(secretBytes)
+    const nowMs = this.#now()
     const row: JoinTokenRecord = {
       id: randomBytes(6).toString('hex'),
       secret_hash: hashSecret(secret),
       labels: JSON.stringify(labels),
       uses_total: uses,
       uses_left: uses,
-      created_at_ms: this.#now(),
-      expires_at_ms: this.#now() + expiresInSeconds * 1_000,
+      created_at_ms: nowMs,
+      expires_at_ms: nowMs + expiresInSeconds * 1_000,
     }
     await this.#db.transaction().execute(async (tx) => {
       await insertJoinToken(tx, row)
