@@ -69,6 +69,7 @@ describe.skipIf(CHROMIUM === undefined)(`the dashboard in Chromium${whyNoBrowser
     const dashboard = await DashboardPage.open(scope, browser, adminUrl, desktop)
     const { page } = dashboard
     await page.goto(adminUrl)
+    await page.getByRole('button', { name: 'Use the admin token' }).click()
     await page.getByLabel('Admin token').fill('wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('that is not the admin token').waitFor()
@@ -77,7 +78,36 @@ describe.skipIf(CHROMIUM === undefined)(`the dashboard in Chromium${whyNoBrowser
     await dashboard.signIn(api.token)
     await dashboard.goTo('/settings', 'Settings')
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByLabel('Admin token').waitFor()
+    await page.getByLabel('Password').waitFor()
+    expect(dashboard.faults).toEqual([])
+  })
+
+  it('a user signs in by name and password, and is offered what the role may do', async (scope) => {
+    const { adminUrl, api } = fleet.controlPlane
+    const password = 'correct horse battery'
+    await api.post('/api/v1/users', { name: 'vera', role: 'viewer', password })
+    const dashboard = await DashboardPage.open(scope, browser, adminUrl, desktop)
+    const { page } = dashboard
+    await page.goto(adminUrl)
+    await page.getByLabel('Name').fill('vera')
+    await page.getByLabel('Password').fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('name or password is wrong').waitFor()
+    expect(await dashboard.accessibilityFaults()).toEqual([])
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    await dashboard.goTo('/settings', 'Settings')
+    await page.getByText('Signed in as vera (viewer)').waitFor()
+    expect(await page.getByRole('button', { name: 'Publish' }).count()).toBe(0)
+    await dashboard.goTo('/nodes', 'Nodes')
+    expect(await page.getByRole('link', { name: 'Add a node' }).count()).toBe(0)
+    await api.call('PATCH', '/api/v1/users/vera', { body: { role: 'admin' } })
+    await dashboard.goTo('/nodes', 'Nodes')
+    await page.getByRole('link', { name: 'Add a node' }).waitFor()
+    await api.delete('/api/v1/users/vera')
+    await page.reload()
+    await page.getByLabel('Password').waitFor()
     expect(dashboard.faults).toEqual([])
   })
 

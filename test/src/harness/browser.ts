@@ -71,6 +71,7 @@ export class DashboardPage {
 
   async signIn(token: string): Promise<void> {
     await this.page.goto(this.origin)
+    await this.page.getByRole('button', { name: 'Use the admin token' }).click()
     await this.page.getByLabel('Admin token').fill(token)
     await this.page.getByRole('button', { name: 'Sign in' }).click()
     await this.page.getByRole('navigation', { name: 'Pages' }).waitFor()

@@ -20,7 +20,12 @@ export class ApiProblem extends Error {
   }
 }
 
+export type Role = 'admin' | 'editor' | 'viewer'
+
 export interface SessionState {
+  /** Of the user; admin: whoever has the admin token. */
+  readonly name: string
+  readonly role: Role
   readonly csrfToken: string
   readonly expiresAt: string
 }

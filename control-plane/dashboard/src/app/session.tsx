@@ -1,8 +1,8 @@
 /** Who is signed in. Without a session there is the sign-in page and nothing else. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type FormEvent, type ReactNode, useContext, useState } from 'react'
-import { ApiProblem, call, type SessionState } from '../api/client.ts'
-import { Failure } from '../design/parts.tsx'
+import { createContext, type ReactNode, useContext } from 'react'
+import { ApiProblem, call, type Role, type SessionState } from '../api/client.ts'
+import { SignIn } from './sign-in.tsx'
 
 const SessionContext = createContext<SessionState | undefined>(undefined)
 
@@ -10,6 +10,19 @@ export function useSession(): SessionState {
   const session = useContext(SessionContext)
   if (session === undefined) throw new Error('a page is shown without a session')
   return session
+}
+
+const ranks: readonly Role[] = ['viewer', 'editor', 'admin']
+
+/** Whether to offer what takes this role; the API decides in any case. */
+export function useMay(least: Role): boolean {
+  const { role } = useSession()
+  return ranks.indexOf(role) >= ranks.indexOf(least)
+}
+
+/** Shows what takes a role to those who have it. */
+export function ForRole(props: { readonly least: Role; readonly children: ReactNode }) {
+  return useMay(props.least) ? props.children : null
 }
 
 /** For writes; after one, everything that is shown is asked for again. */
@@ -43,46 +56,4 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     return <SignIn failure={session.error} />
   }
   return <SessionContext value={session.data}>{children}</SessionContext>
-}
-
-function SignIn({ failure }: { readonly failure: Error | null }) {
-  const queries = useQueryClient()
-  const [token, setToken] = useState('')
-  const signIn = useMutation({
-    mutationFn: () =>
-      call<SessionState>('/session', { method: 'POST', body: { token: token.trim() } }),
-    onSuccess: (session) => queries.setQueryData(['session'], session),
-  })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    signIn.mutate()
-  }
-  return (
-    <main className="sign-in">
-      <form className="card" onSubmit={submit}>
-        <div className="brand">
-          <img src="/sluice.svg" alt="" />
-          <h1>Sign in to Sluice</h1>
-        </div>
-        <div className="field">
-          <label htmlFor="token">Admin token</label>
-          <input
-            id="token"
-            type="password"
-            autoComplete="current-password"
-            required
-            value={token}
-            onChange={(event) => setToken(event.target.value)}
-          />
-          <small>
-            It is in the file <code>admin-token</code> of the control plane's data directory.
-          </small>
-        </div>
-        <Failure error={signIn.error ?? failure} />
-        <button className="main" type="submit" disabled={signIn.isPending}>
-          Sign in
-        </button>
-      </form>
-    </main>
-  )
 }

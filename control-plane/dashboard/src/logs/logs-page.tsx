@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useSearch } from 'wouter'
 import { call } from '../api/client.ts'
 import type { LogLine } from '../api/types.ts'
-import { useWrite } from '../app/session.tsx'
+import { ForRole, useWrite } from '../app/session.tsx'
 import { count } from '../design/format.ts'
 import { Card, Empty, Failure, PageFrame } from '../design/parts.tsx'
 import { FILTER_FIELDS, filterFrom, type LogFilter, NO_FILTER, queryOf } from './log-filter.ts'
@@ -98,7 +98,9 @@ function Followed({ filter }: { readonly filter: LogFilter }) {
           {tail.isPaused ? `paused, ${count(tail.waiting)} lines wait` : 'following'}
         </span>
         <div className="row">
-          <Raise node={filter.node} />
+          <ForRole least="editor">
+            <Raise node={filter.node} />
+          </ForRole>
           <button type="button" onClick={() => tail.setPaused(!tail.isPaused)}>
             {tail.isPaused ? 'Go on' : 'Pause'}
           </button>

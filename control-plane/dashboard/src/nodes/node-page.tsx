@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../api/client.ts'
 import type { NodeView } from '../api/types.ts'
-import { useWrite } from '../app/session.tsx'
+import { ForRole, useWrite } from '../app/session.tsx'
 import type { Mark } from '../charts/chart.tsx'
 import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
 import { LatencyHeatMap } from '../charts/heat-map.tsx'
@@ -130,12 +130,16 @@ function Actions({ node }: { readonly node: NodeView }) {
         </p>
       )}
       <div className="row">
-        <button type="button" disabled={act.isPending} onClick={() => act.mutate(drain)}>
-          {node.isDraining ? 'End draining' : 'Drain'}
-        </button>
-        <button type="button" className="danger" onClick={() => setConfirming(true)}>
-          Revoke …
-        </button>
+        <ForRole least="editor">
+          <button type="button" disabled={act.isPending} onClick={() => act.mutate(drain)}>
+            {node.isDraining ? 'End draining' : 'Drain'}
+          </button>
+        </ForRole>
+        <ForRole least="admin">
+          <button type="button" className="danger" onClick={() => setConfirming(true)}>
+            Revoke …
+          </button>
+        </ForRole>
         <Link className="button" href={`/logs?node=${encodeURIComponent(node.name)}`}>
           Logs
         </Link>

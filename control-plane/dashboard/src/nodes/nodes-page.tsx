@@ -1,6 +1,7 @@
 /** Every node of the fleet. */
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { ForRole } from '../app/session.tsx'
 import { Card, Empty, Failure, Labels, PageFrame, State, Time } from '../design/parts.tsx'
 import { useNodes } from './use-nodes.ts'
 
@@ -10,9 +11,11 @@ export function NodesPage() {
   const items = nodes.data?.items ?? []
   const shown = items.filter(({ name, state }) => `${name} ${state}`.includes(search))
   const add = (
-    <Link className="button main" href="/nodes/add">
-      Add a node
-    </Link>
+    <ForRole least="admin">
+      <Link className="button main" href="/nodes/add">
+        Add a node
+      </Link>
+    </ForRole>
   )
   return (
     <PageFrame title="Nodes" actions={add}>

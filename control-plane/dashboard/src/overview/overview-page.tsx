@@ -4,6 +4,7 @@ import { memo, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../api/client.ts'
 import type { NodeView, Page, VersionSummary } from '../api/types.ts'
+import { ForRole } from '../app/session.tsx'
 import { Chart, type Mark } from '../charts/chart.tsx'
 import { FlowCharts, SpanPicker } from '../charts/flow-charts.tsx'
 import {
@@ -76,12 +77,16 @@ function FirstSteps() {
         <Empty title="No node has joined yet">
           Traffic shows here as soon as a node serves it.
           <div className="row">
-            <Link className="button main" href="/nodes/add">
-              Add a node
-            </Link>
-            <Link className="button" href="/services/new">
-              Add a service
-            </Link>
+            <ForRole least="admin">
+              <Link className="button main" href="/nodes/add">
+                Add a node
+              </Link>
+            </ForRole>
+            <ForRole least="editor">
+              <Link className="button" href="/services/new">
+                Add a service
+              </Link>
+            </ForRole>
           </div>
         </Empty>
       </div>

@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useDeferredValue, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { Resource } from '../api/types.ts'
+import { ForRole } from '../app/session.tsx'
 import { count } from '../design/format.ts'
 import { Empty, Failure, Labels, PageFrame, Time } from '../design/parts.tsx'
 import { fetchAll } from './all-resources.ts'
@@ -28,9 +29,11 @@ export function ListPage({ collection }: { readonly collection: Collection }) {
   )
   const shown = useMemo(() => rows.filter(({ text }) => text.includes(wanted)), [rows, wanted])
   const add = (
-    <Link className="button main" href={`/${path}/new`}>
-      Add {/^[aeiou]/.test(singular) ? 'an' : 'a'} {singular}
-    </Link>
+    <ForRole least="editor">
+      <Link className="button main" href={`/${path}/new`}>
+        Add {/^[aeiou]/.test(singular) ? 'an' : 'a'} {singular}
+      </Link>
+    </ForRole>
   )
   return (
     <PageFrame title={plural} actions={add}>

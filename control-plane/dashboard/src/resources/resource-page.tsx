@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { stringify } from 'yaml'
 import { ApiProblem, call } from '../api/client.ts'
 import type { Resource } from '../api/types.ts'
-import { useWrite } from '../app/session.tsx'
+import { ForRole, useWrite } from '../app/session.tsx'
 import { Card, Failure, PageFrame } from '../design/parts.tsx'
 import {
   alternativeOf,
@@ -100,19 +100,25 @@ function Editor({ collection, name, schema, initial }: EditorProps) {
             suggestions={{ service: services.data?.map((service) => service.name) ?? [] }}
           />
           <Failure error={save.error} />
-          <div className="row">
-            <button type="submit" className="main" disabled={save.isPending}>
-              Publish
-            </button>
-            <span className="quiet">Goes to every node that it concerns at once.</span>
-          </div>
+          <ForRole least="editor">
+            <div className="row">
+              <button type="submit" className="main" disabled={save.isPending}>
+                Publish
+              </button>
+              <span className="quiet">Goes to every node that it concerns at once.</span>
+            </div>
+          </ForRole>
         </form>
         <div className="stack">
           <Card title="As YAML">
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
             <pre tabIndex={0}>{yamlOf(collection.kind, schema, document)}</pre>
           </Card>
-          {isNew ? null : <Removal path={path} name={name} singular={singular} />}
+          {isNew ? null : (
+            <ForRole least="editor">
+              <Removal path={path} name={name} singular={singular} />
+            </ForRole>
+          )}
         </div>
       </div>
     </PageFrame>

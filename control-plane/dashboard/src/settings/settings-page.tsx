@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { ApiProblem, call } from '../api/client.ts'
 import type { Page } from '../api/types.ts'
-import { useSession, useWrite } from '../app/session.tsx'
+import { ForRole, useSession, useWrite } from '../app/session.tsx'
 import { applyTheme, currentTheme, THEMES } from '../app/theme.ts'
 import { Card, Failure, Labels, PageFrame, Time } from '../design/parts.tsx'
 import { type FormValue, type Schema, useSchemas, writableOf } from '../forms/schema.ts'
@@ -70,9 +70,11 @@ function FleetSettings({
       />
       <Failure error={save.error} />
       <div className="row">
-        <button type="submit" className="main" disabled={save.isPending}>
-          Publish
-        </button>
+        <ForRole least="admin">
+          <button type="submit" className="main" disabled={save.isPending}>
+            Publish
+          </button>
+        </ForRole>
         {save.isSuccess ? <span role="status">Published.</span> : null}
       </div>
     </form>
@@ -139,13 +141,15 @@ function JoinTokens() {
                   <Labels of={labels} />
                 </td>
                 <td className="right">
-                  <button
-                    type="button"
-                    onClick={() => remove.mutate(id)}
-                    aria-label={`Remove ${id}`}
-                  >
-                    Remove
-                  </button>
+                  <ForRole least="admin">
+                    <button
+                      type="button"
+                      onClick={() => remove.mutate(id)}
+                      aria-label={`Remove ${id}`}
+                    >
+                      Remove
+                    </button>
+                  </ForRole>
                 </td>
               </tr>
             ))}
@@ -157,7 +161,7 @@ function JoinTokens() {
 }
 
 function SignedIn() {
-  const { expiresAt } = useSession()
+  const { expiresAt, name, role } = useSession()
   const signOut = useWrite((_: undefined, csrfToken) =>
     call('/session', { method: 'DELETE', csrfToken }),
   )
@@ -165,7 +169,7 @@ function SignedIn() {
     <Card title="Session">
       <div className="spread">
         <span>
-          Signed in with the admin token; ends <Time at={expiresAt} />.
+          Signed in as {name} ({role}); ends <Time at={expiresAt} />.
         </span>
         <button type="button" onClick={() => signOut.mutate(undefined)}>
           Sign out

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { call } from '../api/client.ts'
 import type { Difference, Page, Status, VersionSummary } from '../api/types.ts'
-import { useWrite } from '../app/session.tsx'
+import { ForRole, useWrite } from '../app/session.tsx'
 import { Card, Failure, PageFrame, Time } from '../design/parts.tsx'
 import { useNodes } from '../nodes/use-nodes.ts'
 import { Differences } from './differences.tsx'
@@ -26,7 +26,13 @@ export function VersionPage({ number }: { readonly number: number }) {
     <PageFrame
       title={`Version ${number}`}
       actions={
-        number < newest ? <Rollback number={number} /> : <span className="quiet">newest</span>
+        number < newest ? (
+          <ForRole least="editor">
+            <Rollback number={number} />
+          </ForRole>
+        ) : (
+          <span className="quiet">newest</span>
+        )
       }
     >
       <Failure error={version.error} />
