@@ -91,6 +91,9 @@ it('a version goes to the selected node first, keeps other writes waiting, and t
   expect([...statuses]).toEqual([200])
   expect([...versions]).toEqual([base])
   await fleet.untilInSync(version)
+  expect(await fleet.api.get('/api/v1/audit?action=promote')).toMatchObject({
+    items: [{ who: 'control-plane', via: 'control-plane', object: `version ${version}` }],
+  })
   await fleet.publish(service('late', [port]))
 })
 

@@ -16,7 +16,7 @@ const choice = {
   action: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'publish, sign-in, join, or a request like "POST /users"',
+      description: 'publish, promote, sign-in, join, or a request like "POST /users"',
     }),
   ),
   object: Text,

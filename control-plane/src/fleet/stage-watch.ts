@@ -103,8 +103,8 @@ export class StageWatch {
   }
 
   /** The operator's own judgement goes before any other. */
-  async promote({ author }: By): Promise<void> {
-    await this.#options.publisher.promote(`promoted by ${author}`)
+  async promote(by: By): Promise<void> {
+    await this.#options.publisher.promote(`promoted by ${by.author}`, by)
   }
 
   async withdraw(by: By): Promise<void> {

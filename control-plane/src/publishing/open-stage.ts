@@ -1,9 +1,11 @@
 /** A version that some nodes run before the others, until it is promoted to all of them or withdrawn. */
 import type { StagePlan } from '../model/stage-plan.ts'
+import { appendAudit } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
-import { findOpenStage, type StageRow } from '../store/stages.ts'
+import { findOpenStage, type StageRow, updateStage } from '../store/stages.ts'
 import type { KeyRing } from './key-ring.ts'
-import { loadVersion, type NewestVersion } from './version-records.ts'
+import type { By } from './publication.ts'
+import { auditEntryBy, loadVersion, type NewestVersion } from './version-records.ts'
 
 export interface OpenStage {
   readonly plan: StagePlan
@@ -26,6 +28,19 @@ export async function loadOpenStage(db: Database, ring: KeyRing): Promise<OpenSt
     isPaused: row.state === 'paused',
     startedAtMs: row.started_at_ms,
   }
+}
+
+/** With its row in the audit log. */
+export function storePromotion(
+  db: Database,
+  version: number,
+  told: { readonly reason: string; readonly by: By; readonly timeMs: number },
+): Promise<void> {
+  const { reason, by, timeMs } = told
+  return db.transaction().execute(async (transaction) => {
+    await updateStage(transaction, version, { state: 'promoted', reason, ended_at_ms: timeMs })
+    await appendAudit(transaction, auditEntryBy(by, 'promote', version), timeMs)
+  })
 }
 
 export function toStageRow({ plan, version, base, author, startedAtMs }: OpenStage): StageRow {

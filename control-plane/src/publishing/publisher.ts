@@ -26,7 +26,7 @@ import { CertificateDesk, isDueForRenewal } from './certificates.ts'
 import { type Change, resolveChanges } from './changes.ts'
 import { requirePermission } from './guard.ts'
 import { KeyRing, type PrivateKey } from './key-ring.ts'
-import { loadOpenStage, type OpenStage, toStageRow } from './open-stage.ts'
+import { loadOpenStage, type OpenStage, storePromotion, toStageRow } from './open-stage.ts'
 import { requirePreconditions } from './preconditions.ts'
 import { type Candidate, prepare, resolveDocuments, toCandidate } from './preparation.ts'
 import {
@@ -178,11 +178,10 @@ export class Publisher implements VersionSource {
   }
 
   /** Lets all nodes have the version of the stage that is open. */
-  promote(reason: string): Promise<void> {
+  promote(reason: string, by: By = { author: systemAuthor }): Promise<void> {
     return this.#inTurn(async () => {
       const { version } = this.#requireStage()
-      const ended_at_ms = this.#now()
-      await updateStage(this.#db, version, { state: 'promoted', reason, ended_at_ms })
+      await storePromotion(this.#db, version, { reason, by, timeMs: this.#now() })
       this.#stage = undefined
       for (const listener of this.#stageListeners) listener()
     })

@@ -135,11 +135,23 @@ function toAuditEntry(
     .flatMap(({ id, resource }) => differenceOf(before.find(id)?.resource, resource) ?? [])
   const left = changed.length - limits.auditChangesMax
   return {
+    ...auditEntryBy({ author, origin }, 'publish', number),
+    changes: bounded(changes, changes.length + Math.max(0, left)),
+  }
+}
+
+/** Of something that is done about a version. */
+export function auditEntryBy(
+  { author, origin }: Pick<VersionDraft, 'author' | 'origin'>,
+  action: 'publish' | 'promote',
+  version: number,
+): AuditEntry {
+  return {
     who: author,
     ...(origin ?? byItself),
-    action: 'publish',
-    object: `version ${number}`,
-    changes: bounded(changes, changes.length + Math.max(0, left)),
+    action,
+    object: `version ${version}`,
+    changes: [],
     result: 'done',
   }
 }
