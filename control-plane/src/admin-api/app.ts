@@ -206,7 +206,7 @@ function setErrorHandling(app: FastifyInstance, now: () => number): void {
     }
     if (!(error instanceof SchemaMismatch)) return sendProblem(request, reply, error)
     const locate = request.routeOptions.config.locate
-    return sendProblem(request, reply, toApiError(error, locate, request.body))
+    return sendProblem(request, reply, toApiError(error, locate, request))
   })
   app.setNotFoundHandler(
     (request, reply) => sendDashboard(request, reply) ?? refuseUnknownRoute(request),

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { flatDocumentSchema, fromFlat, locateInList } from '../model/documents.ts'
 import { limits } from '../model/limits.ts'
+import { ruleProblemsIn } from '../model/rule-problems.ts'
 import type { Change } from '../publishing/changes.ts'
 import { prunings } from '../publishing/prunings.ts'
 import type { PublishedState } from '../publishing/published-state.ts'
@@ -10,6 +11,7 @@ import { principalOf, viewGuardOf } from './access.ts'
 import { ApplyAnswer, PlanAnswer } from './change-schemas.ts'
 import type { AdminApiParts } from './parts.ts'
 import { CreateHeaders, responses, WriteQuery } from './schemas.ts'
+import type { Locate } from './validation.ts'
 
 const strict = { additionalProperties: false } as const
 const Prune = Type.Object(
@@ -55,16 +57,23 @@ export const applyRoutes: FastifyPluginAsyncTypebox<AdminApiParts> = async (
   app,
   { publisher, writer },
 ) => {
+  const locate: Locate = (problems, body, query) => {
+    // What a draft has is not looked up for a request that is refused anyway.
+    const isDraft = (query as Static<typeof WriteQuery> | undefined)?.draft !== undefined
+    const { configuration } = publisher.state
+    const broken = ruleProblemsIn(body, problems, isDraft ? undefined : configuration)
+    return [...locateInList(problems, body), ...broken]
+  }
   app.post(
     '/apply',
-    { schema: postApply, config: { locate: locateInList, isIdempotent: true } },
+    { schema: postApply, config: { locate, isIdempotent: true } },
     (request, reply) => {
       const { body } = request
       const message = body.message ?? `apply ${countOf(body.resources.length)}`
       return writer.writeAll(request, reply, { changes: changesOf(body), message })
     },
   )
-  app.post('/plan', { schema: postPlan, config: { locate: locateInList } }, (request) =>
+  app.post('/plan', { schema: postPlan, config: { locate } }, (request) =>
     publisher.plan({
       author: '',
       guard: viewGuardOf(principalOf(request)),

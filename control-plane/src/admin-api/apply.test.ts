@@ -139,6 +139,31 @@ it('names resource and field of documents that are malformed', async () => {
   ])
 })
 
+it('tells with what is malformed also what the rules object to in the other documents', async () => {
+  await api.apply({ kind: 'service', name: 's', servers: [{ url: 'http://h:1' }] })
+  const answer = await api.apply(
+    { kind: 'router', name: 'r', service: 's', prio: 1 },
+    { kind: 'router', name: 'regex', service: 'gone', match: { pathRegexes: ['('] } },
+    { kind: 'service', name: 'late', servers: 'none' },
+    { kind: 'router', name: 'good', service: 'late' },
+    { kind: 'certificate', name: 'c', source: 'uploaded', chainPem: 'x', privateKeyPem: 'y' },
+    { kind: 'entry-point', name: 'e', address: ':1', protocol: 'https', defaultCertificate: 'c' },
+    [1],
+  )
+  expect(answer.status).toBe(400)
+  const places = answer.body.problems.map(
+    ({ kind, name, field }: Record<string, string>) => `${kind} ${name} ${field}`,
+  )
+  expect(places.toSorted()).toEqual([
+    '  resources[6]',
+    'router r prio',
+    'router regex match.pathRegexes[0]',
+    'router regex service',
+    'service late servers',
+  ])
+  expect(await api.version()).toBe(1)
+})
+
 it('refuses a name that appears twice', async () => {
   const service = { kind: 'service', name: 's', servers: [{ url: 'http://h:1' }] }
   const answer = await api.apply(service, service)

@@ -7,7 +7,11 @@ import { compileStrict, type SchemaProblem, toProblems } from '../model/strict-s
 import { ApiError } from './problem-details.ts'
 
 /** Turns what a schema found in a body into problems that name the resource. */
-export type Locate = (problems: readonly SchemaProblem[], body: unknown) => readonly Problem[]
+export type Locate = (
+  problems: readonly SchemaProblem[],
+  body: unknown,
+  query: unknown,
+) => readonly Problem[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -49,10 +53,10 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<TSchema> {
 export function toApiError(
   { problems }: SchemaMismatch,
   locate: Locate | undefined,
-  body: unknown,
+  { body, query }: { readonly body: unknown; readonly query: unknown },
 ): ApiError {
   const located =
-    locate?.(problems, body) ??
+    locate?.(problems, body, query) ??
     problems.map((problem) => ({ kind: '' as const, name: '', ...problem }))
   const [first] = located
   const more = located.length > 1 ? ` (and ${located.length - 1} more)` : ''

@@ -168,6 +168,24 @@ export function locateInList(problems: readonly SchemaProblem[], body: unknown):
   })
 }
 
+interface NamedDocument {
+  readonly index: number
+  readonly kind: Kind
+  readonly name: string
+  readonly document: unknown
+}
+
+/** The documents in the body of `apply` that say of which kind they are. */
+export function namedInList(body: unknown): NamedDocument[] {
+  const list = isRecord(body) && Array.isArray(body.resources) ? body.resources : []
+  return list.flatMap((document: unknown, index) => {
+    const kind = KINDS.find((known) => known === textOf(document, 'kind'))
+    if (kind === undefined) return []
+    const name = kind === 'settings' ? SETTINGS_NAME : textOf(document, 'name')
+    return { index, kind, name, document }
+  })
+}
+
 function textOf(value: unknown, key: string): string {
   const text = isRecord(value) ? value[key] : undefined
   return typeof text === 'string' ? text.slice(0, limits.nameCharactersMax) : ''
