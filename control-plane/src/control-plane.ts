@@ -12,6 +12,7 @@ import { JoinTokens } from './fleet/join-tokens.ts'
 import { LogRaises } from './fleet/log-raises.ts'
 import { NodeRegistry } from './fleet/node-registry.ts'
 import { StageWatch } from './fleet/stage-watch.ts'
+import { MasterKey } from './master-key.ts'
 import { DEFAULT_SETTINGS } from './model/configuration.ts'
 import { AuditLog } from './people/audit-log.ts'
 import { Passwords } from './people/passwords.ts'
@@ -29,7 +30,7 @@ import {
   openDatabase,
   openTelemetryDatabase,
 } from './store/database.ts'
-import { Vault, VaultError } from './store/vault.ts'
+import { VaultError } from './store/vault.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
 export interface ControlPlaneOptions {
@@ -84,8 +85,10 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   const directory = await DataDirectory.claim(settings.dataDir)
   cleanups.add(() => directory.release())
   const adminToken = await directory.adminToken()
-  const vault = new Vault(await directory.masterKey(settings))
+  const masterKey = await MasterKey.open(settings, directory.file('master-key'))
+  const { vault } = masterKey
   const { db, telemetryDb } = await openDatabases(directory, cleanups)
+  await unsealed(() => masterKey.finish(db))
 
   const authority = await unsealed(() => CertificateAuthority.open({ db, vault, now }))
   await directory.writeAuthority(authority.caPem)
@@ -129,6 +132,7 @@ async function start(options: ControlPlaneOptions, cleanups: Cleanups): Promise<
   cleanups.add(removeAudit(audit, log))
   const parts = {
     db,
+    rotateMasterKey: () => masterKey.rotate(db),
     vault,
     publisher,
     drafts,

@@ -4,7 +4,6 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { codeOf, explain, StartError } from './errors.ts'
 import { DirectoryLock } from './store/directory-lock.ts'
-import { masterKeyBytes } from './store/vault.ts'
 
 const secretMode = 0o600
 const directoryMode = 0o700
@@ -45,17 +44,6 @@ export class DataDirectory {
     return text
   }
 
-  /** The key that seals secrets: from the environment, the given file, or the directory's own. */
-  async masterKey(given: { masterKey: string | undefined; masterKeyFile: string | undefined }) {
-    if (given.masterKey !== undefined) return decodeMasterKey(given.masterKey, 'SLUICE_MASTER_KEY')
-    if (given.masterKeyFile !== undefined) {
-      return decodeMasterKey(await readText(given.masterKeyFile), given.masterKeyFile)
-    }
-    const file = this.file('master-key')
-    const made = () => randomBytes(masterKeyBytes).toString('base64')
-    return decodeMasterKey(await readOrCreate(file, made), file)
-  }
-
   /** For `curl --cacert`. */
   async writeAuthority(caPem: string): Promise<void> {
     const file = this.file('ca.pem')
@@ -88,15 +76,8 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-function decodeMasterKey(text: string, origin: string): Uint8Array {
-  const key = Buffer.from(text.trim(), 'base64')
-  // Decoding skips what is not base64, so what it made is compared with what it got.
-  const isWhole = key.toString('base64').replace(/=+$/, '') === text.trim().replace(/=+$/, '')
-  if (isWhole && key.length === masterKeyBytes) return key
-  throw new StartError(`${origin} does not hold a master key (base64 of ${masterKeyBytes} bytes)`)
-}
-
-async function readOrCreate(file: string, make: () => string): Promise<string> {
+/** The text of a file that its owner alone may read, made when there is none. */
+export async function readOrCreate(file: string, make: () => string): Promise<string> {
   try {
     await writeFile(file, `${make()}\n`, { flag: 'wx', mode: secretMode, flush: true })
   } catch (error) {
@@ -105,7 +86,7 @@ async function readOrCreate(file: string, make: () => string): Promise<string> {
   return (await readText(file)).trim()
 }
 
-function readText(file: string): Promise<string> {
+export function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     throw explain(error, `${file} cannot be read`)
   })

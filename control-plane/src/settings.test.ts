@@ -11,6 +11,8 @@ it('has a default for every flag', () => {
     fleetNames: [],
     masterKeyFile: undefined,
     masterKey: undefined,
+    masterKeyBefore: undefined,
+    masterKeyCommand: undefined,
     adminTls: undefined,
     adminTlsCert: undefined,
     adminTlsKey: undefined,

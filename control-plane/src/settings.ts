@@ -16,6 +16,8 @@ export interface Settings {
   readonly masterKeyFile: string | undefined
   /** Base64, from the environment only: arguments are visible to all users of a machine. */
   readonly masterKey: string | undefined
+  readonly masterKeyBefore: string | undefined
+  readonly masterKeyCommand: string | undefined
   /** internal: a certificate of the internal CA. */
   readonly adminTls: 'internal' | undefined
   readonly adminTlsCert: string | undefined
@@ -63,12 +65,6 @@ export function readSettings(
         .default([], 'none'),
     )
     .addOption(
-      flag(
-        '--master-key-file <file>',
-        'file with the key that seals secrets (default: DATA_DIR/master-key, made if missing; SLUICE_MASTER_KEY, base64 of 32 bytes, comes first)',
-      ),
-    )
-    .addOption(
       flag('--audit-days <days>', 'how long rows of the audit log are kept')
         .argParser(parseDays)
         .default(730),
@@ -83,7 +79,7 @@ export function readSettings(
     )
     .allowExcessArguments(false)
     .addHelpText('after', commandsHelp)
-  for (const option of adminTlsOptions()) command.addOption(option)
+  for (const option of [...masterKeyOptions(), ...adminTlsOptions()]) command.addOption(option)
   command.parse(argv, { from: 'user' })
   const options = command.opts()
   if ((options.adminTlsCert === undefined) !== (options.adminTlsKey === undefined)) {
@@ -96,6 +92,8 @@ export function readSettings(
     fleetNames: options.fleetName,
     masterKeyFile: options.masterKeyFile,
     masterKey: environment.SLUICE_MASTER_KEY,
+    masterKeyBefore: environment.SLUICE_MASTER_KEY_BEFORE,
+    masterKeyCommand: options.masterKeyCommand,
     adminTls: options.adminTls,
     adminTlsCert: options.adminTlsCert,
     adminTlsKey: options.adminTlsKey,
@@ -104,6 +102,19 @@ export function readSettings(
     logFormat: options.logFormat,
     logLevel: options.logLevel,
   })
+}
+
+function masterKeyOptions(): Option[] {
+  return [
+    flag(
+      '--master-key-file <file>',
+      'file with the key that seals secrets (default: DATA_DIR/master-key, made if missing; SLUICE_MASTER_KEY, base64 of 32 bytes, comes first)',
+    ),
+    flag(
+      '--master-key-command <command>',
+      'command of the shell that prints that key, within 10 s',
+    ).conflicts('masterKeyFile'),
+  ]
 }
 
 function adminTlsOptions(): Option[] {

@@ -52,6 +52,7 @@ GET    /api/v1/logs/follow                          viewer    read  log
 DELETE /api/v1/logs/raise                           editor    write log
 GET    /api/v1/logs/raise                           viewer    read  log
 POST   /api/v1/logs/raise                           editor    write log
+POST   /api/v1/master-key/rotate                    admin     write settings
 POST   /api/v1/node-bundles                         admin     write join-token
 GET    /api/v1/nodes                                viewer    read  node
 GET    /api/v1/nodes/{node}                         viewer    read  node

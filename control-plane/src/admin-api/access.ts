@@ -93,6 +93,7 @@ const rules: Readonly<Record<string, AccessRule | 'open'>> = {
   'GET /audit': { ...read('audit'), least: 'admin' },
   'GET /audit/export': { ...read('audit'), least: 'admin' },
   'GET /audit/verify': { ...read('audit'), least: 'admin' },
+  'POST /master-key/rotate': write('settings', 'admin'),
   'GET /status': read('status'),
   'GET /events': read('status'),
   'POST /session': 'open',

@@ -27,6 +27,7 @@ import { joinTokenRoutes } from './join-token-routes.ts'
 import { apiLimits } from './limits.ts'
 import { logRaiseRoutes } from './log-raise-routes.ts'
 import { logRoutes } from './log-routes.ts'
+import { masterKeyRoutes } from './master-key-routes.ts'
 import { metricsRoutes } from './metrics-routes.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { openApi } from './open-api.ts'
@@ -142,6 +143,7 @@ async function versionOne(
     users,
     secondFactors,
     audit,
+    rotateMasterKey,
     sessions,
     apiTokens,
     throttle,
@@ -163,6 +165,7 @@ async function versionOne(
     users,
     secondFactors,
     audit,
+    rotateMasterKey,
     sessions,
     apiTokens,
     throttle,
@@ -189,6 +192,7 @@ async function versionOne(
   await app.register(telemetryRoutes, parts)
   await app.register(logRoutes, parts)
   await app.register(logRaiseRoutes, parts)
+  await app.register(masterKeyRoutes, parts)
   await app.register(statusRoutes, parts)
   await app.register(sessionRoutes, parts)
   await app.register(secondFactorRoutes, parts)

@@ -10,6 +10,7 @@ import {
   forgetIdempotencyKeys,
   saveIdempotencyKey,
 } from '../store/idempotency-keys.ts'
+import { sealContexts } from '../store/seal-contexts.ts'
 import type { Vault } from '../store/vault.ts'
 import { apiLimits } from './limits.ts'
 import { ApiError } from './problem-details.ts'
@@ -127,21 +128,19 @@ export class IdempotencyKeys {
   }
 
   #sealed(key: string, body: string): string {
-    return Buffer.from(this.#vault.seal(Buffer.from(body), contextOf(key))).toString('base64')
+    return Buffer.from(this.#vault.seal(Buffer.from(body), sealContexts.answer(key))).toString(
+      'base64',
+    )
   }
 
   #unsealed(key: string, sealed: string): string {
-    const body = this.#vault.open(Buffer.from(sealed, 'base64'), contextOf(key))
+    const body = this.#vault.open(Buffer.from(sealed, 'base64'), sealContexts.answer(key))
     return Buffer.from(body).toString('utf8')
   }
 
   #oldestMs(): number {
     return this.#now() - apiLimits.idempotencyKeyAgeMs
   }
-}
-
-function contextOf(key: string): string {
-  return `answer under ${key}`
 }
 
 function fingerprintOf({ method, url, body, principal }: FastifyRequest): Buffer {

@@ -145,6 +145,7 @@ it('describes every answer as it is', async () => {
   await call('delete', `${v1}/logs/raise`)
   await call('get', `${v1}/logs/export?status=9xx`, undefined, `${v1}/logs/export`)
   await call('get', `${v1}/logs/follow?status=9xx`, undefined, `${v1}/logs/follow`)
+  await call('post', `${v1}/master-key/rotate`)
   await call('get', `${v1}/status`)
   await call('post', `${v1}/session`, { token: 'wrong' })
   await call('get', `${v1}/session`)

@@ -38,6 +38,8 @@ export interface AdminApiOptions {
   readonly users: Users
   readonly secondFactors: SecondFactors
   readonly audit: AuditLog
+  /** Undefined: the master key is not in a file that we may write. */
+  readonly rotateMasterKey: () => Promise<Rotation | undefined>
   readonly softwareVersion: string
   readonly now: () => number
   readonly log: Logger
@@ -58,4 +60,12 @@ export interface AdminApiParts
 export interface TlsIdentity {
   readonly cert: string
   readonly key: string
+}
+
+/** Of the master key; a key's id is made of its hash. */
+export interface Rotation {
+  readonly keyId: string
+  readonly previousKeyId: string
+  /** Values that were sealed anew. */
+  readonly resealed: number
 }

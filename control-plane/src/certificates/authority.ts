@@ -22,6 +22,7 @@ import {
 } from '@peculiar/x509'
 import { findAuthority, insertAuthority } from '../store/authority.ts'
 import type { Database } from '../store/database.ts'
+import { sealContexts } from '../store/seal-contexts.ts'
 import type { Vault } from '../store/vault.ts'
 import { fingerprintOf } from './inspect.ts'
 import { readSigningRequest } from './signing-request.ts'
@@ -57,7 +58,6 @@ const lifetimes = Object.freeze({
 
 const keyAlgorithm = { name: 'ECDSA', namedCurve: 'P-256' }
 const signatureAlgorithm = { name: 'ECDSA', hash: 'SHA-256' }
-const sealContext = 'authority'
 const authorityName = 'CN=Sluice internal CA'
 
 /** The name by which nodes verify the fleet server, whatever address they dial. */
@@ -86,7 +86,7 @@ export class CertificateAuthority {
   static async open({ db, vault, now }: AuthorityOptions): Promise<CertificateAuthority> {
     const row = await findAuthority(db)
     if (row !== undefined) {
-      const pkcs8 = Uint8Array.from(vault.open(row.sealed_key, sealContext))
+      const pkcs8 = Uint8Array.from(vault.open(row.sealed_key, sealContexts.authority))
       const key = await webcrypto.subtle.importKey('pkcs8', pkcs8, keyAlgorithm, false, ['sign'])
       return new CertificateAuthority(row.certificate_pem, key, now)
     }
@@ -96,7 +96,7 @@ export class CertificateAuthority {
     await insertAuthority(db, {
       id: 1,
       certificate_pem: caPem,
-      sealed_key: vault.seal(new Uint8Array(pkcs8), sealContext),
+      sealed_key: vault.seal(new Uint8Array(pkcs8), sealContexts.authority),
       created_at_ms: now(),
     })
     return new CertificateAuthority(caPem, keys.privateKey, now)

@@ -10,6 +10,7 @@ import { addEditCommand } from './commands/edit.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addHistoryCommands } from './commands/history.ts'
 import { addLogCommands } from './commands/logs.ts'
+import { addMasterKeyCommands } from './commands/master-key.ts'
 import { addNodeCommands } from './commands/nodes.ts'
 import { addResourceCommands } from './commands/resources.ts'
 import { addSessionCommands } from './commands/sessions.ts'
@@ -96,6 +97,7 @@ function buildProgram(
   addResourceCommands(program, run)
   addApplyCommands(program, run)
   addEditCommand(program, run)
+  addMasterKeyCommands(program, run)
   addNodeCommands(program, run)
   addHistoryCommands(program, run)
   addTokenCommands(program, run)

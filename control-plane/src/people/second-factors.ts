@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { Refusal } from '../model/refusal.ts'
 import type { Database } from '../store/database.ts'
+import { sealContexts } from '../store/seal-contexts.ts'
 import {
   findSecondFactor,
   removeSecondFactor,
@@ -57,7 +58,7 @@ export class SecondFactors {
     const codes = Array.from({ length: peopleLimits.recoveryCodes }, makeRecoveryCode)
     const row = {
       user,
-      sealed: this.#vault.seal(secret.bytes, contextOf(user)),
+      sealed: this.#vault.seal(secret.bytes, sealContexts.secondFactor(user)),
       used_step: step,
     }
     await this.#db.transaction().execute(async (transaction) => {
@@ -79,7 +80,7 @@ export class SecondFactors {
   async verify(user: string, code: string): Promise<boolean> {
     const row = await findSecondFactor(this.#db, user)
     if (row === undefined) return false
-    const opened = this.#vault.open(row.sealed, contextOf(user))
+    const opened = this.#vault.open(row.sealed, sealContexts.secondFactor(user))
     const secret = new Secret({ buffer: Uint8Array.from(opened).buffer })
     const step = this.#stepOf(user, secret, code)
     if (step !== undefined) return useTimeStep(this.#db, user, step)
@@ -115,10 +116,6 @@ function makeRecoveryCode(): string {
 function hashOf(code: string): Buffer {
   const plain = code.toUpperCase().replaceAll(/[^A-Z2-7]/g, '')
   return createHash('sha256').update(plain).digest()
-}
-
-function contextOf(user: string): string {
-  return `second-factor ${user}`
 }
 
 function wrong(name: string, field: string, reason: string): Refusal {

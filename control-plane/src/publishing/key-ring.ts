@@ -8,6 +8,7 @@ import {
   listPrivateKeys,
   removeUnusedPrivateKeys,
 } from '../store/private-keys.ts'
+import { sealContexts } from '../store/seal-contexts.ts'
 import type { Vault } from '../store/vault.ts'
 
 export interface PrivateKey {
@@ -30,7 +31,7 @@ export class KeyRing {
   static async open(db: Database, vault: Vault): Promise<KeyRing> {
     const rows = await listPrivateKeys(db)
     const pems = rows.map(({ public_key_id: id, sealed }): [string, string] => {
-      return [id, Buffer.from(vault.open(sealed, contextOf(id))).toString('utf8')]
+      return [id, Buffer.from(vault.open(sealed, sealContexts.privateKey(id))).toString('utf8')]
     })
     return new KeyRing(vault, new Map(pems))
   }
@@ -43,7 +44,7 @@ export class KeyRing {
   async store(db: Database, keys: readonly PrivateKey[], nowMs: number): Promise<void> {
     const rows = keys.map(({ id, pem }) => ({
       public_key_id: id,
-      sealed: this.#vault.seal(Buffer.from(pem), contextOf(id)),
+      sealed: this.#vault.seal(Buffer.from(pem), sealContexts.privateKey(id)),
       created_at_ms: nowMs,
     }))
     await insertPrivateKeys(db, rows)
@@ -58,8 +59,4 @@ export class KeyRing {
   remember(keys: readonly PrivateKey[]): void {
     for (const { id, pem } of keys) if (!this.#pems.has(id)) this.#pems.set(id, pem)
   }
-}
-
-function contextOf(id: string): string {
-  return `private key ${id}`
 }
